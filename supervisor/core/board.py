@@ -1,0 +1,221 @@
+"""The in-memory projection that every screen and printer reads: snapshots, bounded transcripts, a dirty set.
+
+Single-threaded by design: the engine calls ``apply`` and the screen calls ``drain`` and ``rows`` on the same loop, so
+there is no queue and no lock between them. Nothing here awaits or does I/O.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from supervisor.core import events as ev
+from supervisor.core.model import BatchTotals, Entry, EntryKind, State, TicketSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Listener = Callable[[ev.Event, TicketSnapshot, TicketSnapshot], None]
+
+TRANSCRIPT_CHARS = 160_000
+"""Most characters kept in memory of one ticket's transcript; the session's own file holds the rest."""
+ENTRY_CHARS = 8_000
+"""Most characters kept of one entry."""
+
+
+class Transcript:
+    """The bounded tail of one ticket's conversation."""
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque()
+        self._chars = 0
+        self._next = 0
+
+    @property
+    def next_seq(self) -> int:
+        """Sequence number the next entry will get; grows with every entry, also with those since dropped."""
+        return self._next
+
+    def add(self, at: float, kind: EntryKind, text: str, detail: str = "", **more: object) -> None:
+        """Append an entry, dropping the oldest ones beyond ``TRANSCRIPT_CHARS``."""
+        entry = Entry(self._next, at, kind, text[:ENTRY_CHARS], detail[:ENTRY_CHARS], **more)  # type: ignore[arg-type]
+        self._next += 1
+        self._entries.append(entry)
+        self._chars += _weight(entry)
+        while self._chars > TRANSCRIPT_CHARS and len(self._entries) > 1:
+            self._chars -= _weight(self._entries.popleft())
+
+    def since(self, seq: int = 0) -> tuple[Entry, ...]:
+        """Return the entries from ``seq`` on, oldest first."""
+        first = self._entries[0].seq if self._entries else self._next
+        if seq <= first:
+            return tuple(self._entries)
+        skip = seq - first
+        return tuple(self._entries[i] for i in range(skip, len(self._entries)))
+
+
+def _weight(entry: Entry) -> int:
+    return len(entry.text) + len(entry.detail) + 100
+
+
+class Board:
+    """All tickets of a batch as frozen snapshots."""
+
+    def __init__(self, totals: BatchTotals | None = None) -> None:
+        self._totals = totals or BatchTotals()
+        self._tickets: dict[str, TicketSnapshot] = {}
+        self._transcripts: dict[str, Transcript] = {}
+        self._order: tuple[str, ...] | None = None
+        self._dirty: set[str] = set()
+        self._listeners: list[Listener] = []
+        self.unknown = 0
+        """Messages of kinds we do not know, counted over the batch."""
+
+    def __iter__(self) -> Iterator[TicketSnapshot]:
+        return iter(self.rows())
+
+    def __contains__(self, ticket: str) -> bool:
+        return ticket in self._tickets
+
+    def __getitem__(self, ticket: str) -> TicketSnapshot:
+        return self._tickets[ticket]
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call ``listener(event, before, after)`` after each applied event; return the way to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def preview(self, event: ev.Event) -> TicketSnapshot:
+        """Return what the ticket's snapshot will be after ``event``, changing nothing."""
+        return ev.reduce(self._tickets.get(event.ticket) or TicketSnapshot(event.ticket), event)
+
+    def restore(self, snapshots: Iterable[TicketSnapshot]) -> None:
+        """Take snapshots from the store, as they were."""
+        for snapshot in snapshots:
+            self._tickets[snapshot.id] = snapshot
+            self._dirty.add(snapshot.id)
+        self._order = None
+
+    def apply(self, event: ev.Event) -> TicketSnapshot:
+        """Fold an event into the board and return the ticket's new snapshot."""
+        before = self._tickets.get(event.ticket) or TicketSnapshot(event.ticket)
+        after = ev.reduce(before, event)
+        if after is not before or event.ticket not in self._tickets:
+            if event.ticket not in self._tickets or isinstance(event, ev.TicketAdded):
+                self._order = None
+            self._tickets[event.ticket] = after
+            self._dirty.add(event.ticket)
+        _ENTRIES.get(type(event), _no_entry)(self.transcript(event.ticket), event)
+        for listener in self._listeners:
+            listener(event, before, after)
+        return after
+
+    def transcript(self, ticket: str) -> Transcript:
+        """Return the ticket's live transcript tail, empty at first."""
+        found = self._transcripts.get(ticket)
+        if found is None:
+            found = self._transcripts[ticket] = Transcript()
+        return found
+
+    def drain(self) -> frozenset[str]:
+        """Return the ids changed since the last call and forget them."""
+        dirty = frozenset(self._dirty)
+        self._dirty.clear()
+        return dirty
+
+    def rows(self) -> tuple[TicketSnapshot, ...]:
+        """Return all snapshots in the file's order, forks under their parents."""
+        if self._order is None:
+            self._order = tuple(_family_order(self._tickets))
+        return tuple(self._tickets[i] for i in self._order)
+
+    def announce(self, **changes: object) -> None:
+        """Change what the summary bar says of the whole batch."""
+        self._totals = replace(self._totals, **changes)  # type: ignore[arg-type]
+
+    @property
+    def announced(self) -> BatchTotals:
+        """What was last announced of the batch, without counts and sums; its identity tells whether that changed."""
+        return self._totals
+
+    def totals(self) -> BatchTotals:
+        """Return the batch's counts and sums as of now."""
+        counts: dict[State, int] = {}
+        spent = 0.0
+        for ticket in self._tickets.values():
+            counts[ticket.state] = counts.get(ticket.state, 0) + 1
+            spent += ticket.spent_usd
+        return replace(self._totals, counts=counts, spent_usd=spent)
+
+
+def _family_order(tickets: dict[str, TicketSnapshot]) -> Iterator[str]:
+    children: dict[str | None, list[TicketSnapshot]] = {}
+    for ticket in tickets.values():
+        parent = ticket.parent if ticket.parent in tickets else None
+        children.setdefault(parent, []).append(ticket)
+
+    def walk(parent: str | None) -> Iterator[str]:
+        for ticket in sorted(children.get(parent, ()), key=lambda t: (t.order, t.id)):
+            yield ticket.id
+            yield from walk(ticket.id)
+
+    return walk(None)
+
+
+def _no_entry(_: Transcript, __: ev.Event) -> None:
+    return None
+
+
+def _prompt(t: Transcript, e: ev.PromptStored) -> None:
+    t.add(e.at, EntryKind.PROMPT, e.text)
+
+
+def _spoke(t: Transcript, e: ev.AgentSpoke) -> None:
+    t.add(e.at, EntryKind.THINKING if e.thinking else EntryKind.TEXT, e.text, nested=e.nested)
+
+
+def _tool(t: Transcript, e: ev.ToolCalled) -> None:
+    text = f"{e.name} {e.summary}".rstrip()
+    t.add(e.at, EntryKind.TOOL, text, e.detail, tool_use_id=e.tool_use_id, nested=e.nested)
+
+
+def _returned(t: Transcript, e: ev.ToolReturned) -> None:
+    t.add(e.at, EntryKind.RESULT, e.text, tool_use_id=e.tool_use_id, is_error=e.is_error, nested=e.nested)
+
+
+def _note(t: Transcript, e: ev.Noted) -> None:
+    t.add(e.at, EntryKind.NOTE, e.text, is_error=e.is_error)
+
+
+def _retrying(t: Transcript, e: ev.Retrying) -> None:
+    cause = f"API {e.status}" if e.status else "API unreachable"
+    t.add(e.at, EntryKind.NOTE, f"{cause}: retry {e.attempt}/{e.max_retries} in {e.delay_s:.1f} s")
+
+
+def _turn(t: Transcript, e: ev.TurnEnded) -> None:
+    words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {e.num_turns} turns · ${e.cost_usd:.2f}"
+    t.add(e.at, EntryKind.ENDING, words, "\n".join(e.errors), is_error=e.is_error)
+
+
+def _ended(t: Transcript, e: ev.AttemptEnded) -> None:
+    if e.detail:
+        t.add(e.at, EntryKind.NOTE, f"attempt {e.number} ended: {e.detail}", e.stderr_tail)
+
+
+def _verified(t: Transcript, e: ev.Verified) -> None:
+    ending = "passed" if e.exit_code == 0 else "ran out of time" if e.exit_code is None else f"exit {e.exit_code}"
+    t.add(e.at, EntryKind.NOTE, f"verify, round {e.round}: {ending}", e.output, is_error=e.exit_code != 0)
+
+
+_ENTRIES: dict[type[ev.Event], Callable[..., None]] = {
+    ev.PromptStored: _prompt,
+    ev.AgentSpoke: _spoke,
+    ev.ToolCalled: _tool,
+    ev.ToolReturned: _returned,
+    ev.Noted: _note,
+    ev.Retrying: _retrying,
+    ev.TurnEnded: _turn,
+    ev.AttemptEnded: _ended,
+    ev.Verified: _verified,
+}

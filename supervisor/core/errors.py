@@ -1,0 +1,124 @@
+"""Everything this package raises on purpose.
+
+One root, so that a caller can tell our refusals from bugs; narrow subclasses, whose fields say what a screen or a
+shell needs. Messages are short sentences in plain English; ``remedy``, where there is one, says what to do next.
+
+    SupervisorError
+    ├── ConfigError            faults: every fault of one tickets.toml
+    ├── PreflightError         remedy: something is missing before anything starts
+    ├── IllegalTransition      ticket, from_state, to_state
+    ├── StoreError             remedy: the state directory cannot be read or written
+    │   └── LockedError        pid: another supervisor runs on this state directory
+    ├── WorktreeError          remedy: git refused, or we refused on the operator's behalf
+    └── SessionError           ticket
+        ├── ConnectFailed      exit_code, stderr: the agent did not start
+        └── SessionLost        exit_code, stderr: the agent went away while we were using it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class SupervisorError(Exception):
+    """Root of all errors raised on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong in a configuration file."""
+
+    file: str
+    """The file as the operator named it."""
+    place: str
+    """Where in the file, such as ``[[ticket]] 3 "003-deploy" budget_usd`` or ``line 4, column 7``; may be empty."""
+    message: str
+    """What is wrong."""
+    hint: str = ""
+    """What would be right, such as ``did you mean "budget_usd"?``; may be empty."""
+
+    def __str__(self) -> str:
+        """Return the line that the operator reads: file, place, what is wrong (what would be right)."""
+        where = f"{self.file}: {self.place}: " if self.place else f"{self.file}: "
+        return f"{where}{self.message} ({self.hint})" if self.hint else f"{where}{self.message}"
+
+
+class ConfigError(SupervisorError):
+    """The configuration cannot be used. Holds every fault, in the order they were found."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        super().__init__("\n".join(map(str, faults)))
+        self.faults = faults
+
+
+class PreflightError(SupervisorError):
+    """Something the batch needs is missing on this machine, found before anything started."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(_sentence(message, remedy))
+        self.message = message
+        self.remedy = remedy
+
+
+class IllegalTransition(SupervisorError):  # noqa: N818
+    """A ticket was told to make a move that the table in ``core.model`` does not have."""
+
+    def __init__(self, ticket: str, from_state: str, to_state: str) -> None:
+        super().__init__(f"{ticket}: cannot go from {from_state} to {to_state}")
+        self.ticket = ticket
+        self.from_state = from_state
+        self.to_state = to_state
+
+
+class StoreError(SupervisorError):
+    """The state directory cannot be read or written as it should."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(_sentence(message, remedy))
+        self.message = message
+        self.remedy = remedy
+
+
+class LockedError(StoreError):
+    """Another supervisor is running on this state directory."""
+
+    def __init__(self, pid: int | None, path: str = "") -> None:
+        where = f" on {path}" if path else " on this state directory"
+        who = f" (pid {pid})" if pid is not None else ""
+        super().__init__(f"another supervisor{who} is running{where}", "use that one, or stop it first")
+        self.pid = pid
+        self.path = path
+
+
+class WorktreeError(SupervisorError):
+    """A worktree, branch or snapshot cannot be made, used or removed safely."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(_sentence(message, remedy))
+        self.message = message
+        self.remedy = remedy
+
+
+class SessionError(SupervisorError):
+    """The agent of one ticket failed underneath us."""
+
+    def __init__(self, ticket: str, message: str, *, exit_code: int | None = None, stderr: str = "") -> None:
+        super().__init__(f"{ticket}: {message}")
+        self.ticket = ticket
+        self.message = message
+        self.exit_code = exit_code
+        """None where the process did not end, or never began."""
+        self.stderr = stderr
+        """The end of its standard error: untrusted text."""
+
+
+class ConnectFailed(SessionError):  # noqa: N818
+    """The agent did not start, or did not answer the first request."""
+
+
+class SessionLost(SessionError):  # noqa: N818
+    """The agent went away while it was in use."""
+
+
+def _sentence(message: str, remedy: str) -> str:
+    return f"{message}: {remedy}" if remedy else message

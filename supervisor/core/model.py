@@ -1,0 +1,260 @@
+"""States of a ticket, the whole table of legal moves, and the frozen records that cross module boundaries.
+
+Owns no behaviour beyond small derived properties. Times are seconds since the epoch, money is USD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class State(StrEnum):
+    """Where a ticket is in its life. The value is the word the operator reads."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    NEEDS_YOU = "needs_you"
+    PARKED = "parked"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Why(StrEnum):
+    """Why a ticket needs the operator."""
+
+    APPROVE_TOOL = "approve_tool"
+    APPROVE_EFFECT = "approve_effect"
+    UNRESOLVED_EFFECT = "unresolved_effect"
+    QUESTION = "question"
+    LIMIT = "limit"
+    VERIFY = "verify"
+    CONFLICT = "conflict"
+    AUTH = "auth"
+
+
+class Mode(StrEnum):
+    """How an attempt came to its session."""
+
+    FRESH = "fresh"
+    RESUME = "resume"
+    FORK = "fork"
+    FALLBACK = "fallback"
+
+
+class Outcome(StrEnum):
+    """What an attempt came to, decided by ``core.resume``; ``LOST`` is given to rows a crash left open."""
+
+    DONE = "done"
+    LIMIT = "limit"
+    API_ERROR = "api_error"
+    INTERRUPTED = "interrupted"
+    FAILED_RESUME = "failed_resume"
+    FAILED_RUN = "failed_run"
+    CRASHED = "crashed"
+    LOST = "lost"
+
+
+class PromptKind(StrEnum):
+    """Why a prompt of ours was sent."""
+
+    TASK = "task"
+    CONTINUE = "continue"
+    VERIFY = "verify"
+    MESSAGE = "message"
+
+
+_Q, _S, _R, _N = State.QUEUED, State.STARTING, State.RUNNING, State.NEEDS_YOU
+_K, _P, _D, _F, _C = State.PARKED, State.PAUSED, State.DONE, State.FAILED, State.CANCELLED
+
+TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
+    {
+        _Q: frozenset({_S, _N, _P, _C}),
+        _S: frozenset({_R, _Q, _K, _N, _P, _F, _C}),
+        _R: frozenset({_D, _F, _N, _P, _K, _Q, _C}),
+        _N: frozenset({_R, _Q, _P, _F, _C}),
+        _K: frozenset({_Q, _P, _C}),
+        _P: frozenset({_Q, _C}),
+        _D: frozenset({_Q}),
+        _F: frozenset({_Q, _C}),
+        _C: frozenset({_Q}),
+    }
+)
+"""Every legal move. A ticket whose supervisor stopped or died goes from starting or running back to queued."""
+
+RESTING = frozenset({State.DONE, State.FAILED, State.PAUSED, State.CANCELLED, State.NEEDS_YOU})
+"""States without an agent (``NEEDS_YOU`` only when it is not live)."""
+
+ACTIVE = frozenset({State.STARTING, State.RUNNING})
+"""States that hold a slot."""
+
+
+def is_legal(old: State, new: State) -> bool:
+    """Return whether a ticket may move from ``old`` to ``new``."""
+    return new in TRANSITIONS[old]
+
+
+@dataclass(frozen=True, slots=True)
+class TicketSnapshot:
+    """Everything the board shows of one ticket. Replaced, never changed; identity tells whether to redraw."""
+
+    id: str
+    title: str = ""
+    order: int = 0
+    """Place in the file; with ``priority`` it fixes the row's place."""
+    priority: int = 0
+    parent: str | None = None
+    after: tuple[str, ...] = ()
+    state: State = State.QUEUED
+    why: Why | None = None
+    detail: str = ""
+    """What it waits for or does right now, in a few words. Untrusted text: made safe by whoever draws it."""
+    live: bool = False
+    """An agent's process is attached."""
+    until: float | None = None
+    """When a parked ticket goes on, or when the API is asked again."""
+    attempts: int = 0
+    mode: Mode | None = None
+    """Mode of the latest attempt."""
+    subtype: str | None = None
+    terminal_reason: str | None = None
+    turns: int = 0
+    """The SDK's ``num_turns``, summed over the prompts of all attempts."""
+    spent_usd: float = 0.0
+    estimated_usd: float = 0.0
+    """The part of ``spent_usd`` that is an estimate for attempts which died without a result."""
+    budget_usd: float | None = None
+    reserve_usd: float = 0.0
+    session_id: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
+    base_commit: str | None = None
+    model: str | None = None
+    denials: int = 0
+    """Tool calls the agent was refused, shown even on success."""
+    instructions: str = ""
+    """Fingerprint of what the file tells the agent now."""
+    session_instructions: str | None = None
+    """Fingerprint of what the session was told; None before its first prompt."""
+    pending: str | None = None
+    """A verb the operator gave that has not been answered yet."""
+    created: float = 0.0
+    started: float | None = None
+    ended: float | None = None
+    last_activity: float | None = None
+
+    @property
+    def headroom_usd(self) -> float | None:
+        """What the ticket may still spend; None without a budget, negative after an overshoot."""
+        return None if self.budget_usd is None else self.budget_usd - self.spent_usd
+
+    @property
+    def stale_instructions(self) -> bool:
+        """Whether the session still runs on instructions that the file has since changed."""
+        return self.session_instructions is not None and self.session_instructions != self.instructions
+
+    @property
+    def holds_slot(self) -> bool:
+        """Whether the ticket occupies one of the batch's slots."""
+        return self.state in ACTIVE or self.live
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One connected run of the agent on a ticket: a row of the attempts table."""
+
+    ticket: str
+    number: int
+    mode: Mode
+    session_id: str
+    started: float
+    resumed_from: str | None = None
+    model: str | None = None
+    pid: int | None = None
+    pid_start: int | None = None
+    """Start time of the process in clock ticks since boot: with the boot id it names the process for good."""
+    boot_id: str | None = None
+    cap_usd: float | None = None
+    baseline_usd: float | None = None
+    """The session's ``total_cost_usd`` right after connect (a resumed session carries its past)."""
+    ended: float | None = None
+    outcome: Outcome | None = None
+    subtype: str | None = None
+    terminal_reason: str | None = None
+    is_error: bool | None = None
+    api_error_status: int | None = None
+    num_turns: int = 0
+    cost_usd: float = 0.0
+    estimated: bool = False
+    errors: tuple[str, ...] = ()
+    exit_code: int | None = None
+    stderr_tail: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """One message of ours: stored before it is sent, so that it is never sent twice and never lost."""
+
+    uuid: str
+    ticket: str
+    attempt: int
+    kind: PromptKind
+    text: str
+    at: float
+    answered: bool = False
+
+
+class EntryKind(StrEnum):
+    """Kinds of lines in a transcript."""
+
+    PROMPT = "prompt"
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL = "tool"
+    RESULT = "result"
+    NOTE = "note"
+    ENDING = "ending"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a ticket's transcript. ``text`` and ``detail`` are untrusted and bounded, not yet made safe."""
+
+    seq: int
+    """Grows by one for each entry of the ticket; never reused."""
+    at: float
+    kind: EntryKind
+    text: str
+    """What stands on the line: the words, or for a tool its name."""
+    detail: str = ""
+    """For a tool its input, for a result the output; may hold many lines."""
+    tool_use_id: str | None = None
+    is_error: bool = False
+    nested: bool = False
+    """Said by a subagent."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTotals:
+    """The summary bar's figures."""
+
+    name: str = ""
+    slots: int = 1
+    counts: Mapping[State, int] = field(default_factory=dict)
+    spent_usd: float = 0.0
+    budget_usd: float | None = None
+    starting_paused: bool = False
+    notice: str = ""
+    """One line about the whole batch (rate limits, authentication, recovery, stopping)."""
+    rehearsal: bool = False
+    stopping: bool = False
+
+    def count(self, *states: State) -> int:
+        """Return how many tickets are in any of ``states``."""
+        return sum(self.counts.get(state, 0) for state in states)

@@ -1,0 +1,65 @@
+"""What an ending means, decided by position and by what the SDK reports, never by prose alone.
+
+The shape of a failed resume is undocumented, so position decides: a failure before the first *real* assistant message
+of a resumed session is a failed resume and may be retried once in a fresh session; a failure after it is a real one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from supervisor.core.model import Outcome
+
+LIMIT_SUBTYPES = frozenset({"error_max_turns", "error_max_budget_usd"})
+LIMIT_REASONS = frozenset({"max_turns", "budget_exhausted"})
+_SIGNAL_EXITS = frozenset({129, 130, 137, 143})
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Everything known when an attempt is over."""
+
+    resumed: bool = False
+    """The attempt was started with ``resume=``."""
+    agent_started: bool = False
+    """A real assistant message arrived: without ``error``, not a subagent's, not a replayed prompt."""
+    interrupted: bool = False
+    """We interrupted it."""
+    own_mistake: bool = False
+    """The start itself was wrong (no working directory, no CLI, a bad option): another session would not help."""
+    has_result: bool = False
+    """A result that answers our prompt arrived."""
+    subtype: str | None = None
+    terminal_reason: str | None = None
+    is_error: bool = False
+    api_error_status: int | None = None
+    exit_code: int | None = None
+
+
+def classify(e: Ending) -> Outcome:
+    """Return what the ending means."""
+    if e.has_result and not e.is_error and e.terminal_reason == "completed":
+        return Outcome.DONE
+    if e.interrupted or (e.terminal_reason or "").startswith("aborted_"):
+        return Outcome.INTERRUPTED
+    if e.own_mistake:
+        return Outcome.FAILED_RUN
+    if e.subtype in LIMIT_SUBTYPES or e.terminal_reason in LIMIT_REASONS:
+        return Outcome.LIMIT
+    if e.api_error_status is not None or e.terminal_reason == "api_error":
+        return Outcome.API_ERROR
+    if not e.has_result and _killed(e.exit_code):
+        return Outcome.CRASHED
+    if e.resumed and not e.agent_started:
+        return Outcome.FAILED_RESUME
+    return Outcome.FAILED_RUN if e.has_result else Outcome.CRASHED
+
+
+def _killed(exit_code: int | None) -> bool:
+    """A process that died of a signal says nothing about the session it was asked to resume."""
+    return exit_code is not None and (exit_code < 0 or exit_code in _SIGNAL_EXITS)
+
+
+def is_passing(status: int | None) -> bool:
+    """Return whether an API failure of this HTTP status is worth waiting for; None is a connection failure."""
+    return status is None or status in (408, 409, 429) or status >= 500

@@ -1,0 +1,129 @@
+"""Money: differences, estimates, caps. Checked against a model that knows what was really spent."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.core.budget import CostMeter, Prices, Purse, UsageMeter, attempt_cap, reserve
+
+COST = st.floats(0, 10)
+
+
+@given(COST, st.lists(st.one_of(COST, st.just("reset"), st.just("none"))))
+def test_the_differences_add_up_to_what_was_spent(past: float, steps: list[float | str]) -> None:
+    meter, total, spent, counted = CostMeter(past), past, 0.0, 0.0
+    for step in steps:
+        if step == "reset":
+            meter.reset()
+            total = 0.0
+        elif step == "none":
+            assert meter.turn(None) == 0.0
+        else:
+            assert isinstance(step, float)
+            total += step
+            spent += step
+            counted += meter.turn(total)
+    assert counted == pytest.approx(spent, abs=1e-9)
+
+
+@given(st.floats(allow_nan=True, allow_infinity=False), st.lists(st.floats(allow_nan=True, allow_infinity=False)))
+def test_a_difference_is_never_negative(past: float, totals: list[float]) -> None:
+    meter = CostMeter(0.0 if math.isnan(past) else past)
+    assert all(meter.turn(total) >= 0.0 for total in totals)
+
+
+def test_the_same_total_twice_costs_nothing() -> None:
+    meter = CostMeter(0.5)
+    assert meter.turn(0.75) == 0.25
+    assert meter.turn(0.75) == 0.0
+
+
+def test_a_total_that_shrank_starts_again_without_a_debt() -> None:
+    """A killed session has lost part of its cost: its next total is smaller than the last one seen."""
+    meter = CostMeter(0.5)
+    assert meter.turn(0.25) == 0.0
+    assert meter.turn(0.5) == 0.25
+
+
+USAGE = {"input_tokens": 1000, "output_tokens": 200, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+MODEL_USAGE = {"m": {"inputTokens": 1000, "outputTokens": 200, "costUSD": 0.002}}
+
+
+def test_usage_repeated_on_every_block_is_counted_once() -> None:
+    prices, usage = Prices(), UsageMeter()
+    prices.learn(MODEL_USAGE)
+    for _ in range(150):
+        usage.see("msg_1", "m", USAGE)
+    assert usage.estimate(prices) == pytest.approx(0.002)
+    usage.settle()
+    assert usage.estimate(prices) == 0.0
+
+
+def test_an_unknown_price_gives_no_estimate() -> None:
+    usage = UsageMeter()
+    usage.see("msg_1", "unheard-of", USAGE)
+    assert usage.estimate(Prices()) is None
+
+
+def test_strange_usage_is_no_money() -> None:
+    usage, prices = UsageMeter(), Prices()
+    prices.learn({"m": {"inputTokens": 10, "costUSD": 1.0}})
+    usage.see("msg_1", "m", {"input_tokens": "many", "output_tokens": -5, "cache_read_input_tokens": True})
+    assert usage.estimate(prices) == 0.0
+
+
+def test_prices_need_tokens_and_a_cost() -> None:
+    prices = Prices()
+    prices.learn({"free": {"inputTokens": 10, "costUSD": 0.0}, "empty": {"inputTokens": 0, "costUSD": 1.0}})
+    prices.learn(None)
+    assert (prices.of("free"), prices.of("empty")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("headroom", "kept", "unreserved", "free", "cap"),
+    [
+        (None, 0.05, None, 3, None),
+        (1.0, 0.05, None, 3, 0.95),
+        (None, 0.05, 3.0, 3, 0.95),
+        (1.0, 0.25, 9.0, 3, 0.75),
+        (0.04, 0.05, None, 1, -0.01),
+        (1.0, 0.05, 0.0, 2, -0.05),
+    ],
+)
+def test_the_cap_is_the_smallest_limit_less_the_reserve(
+    headroom: float | None, kept: float, unreserved: float | None, free: int, cap: float | None
+) -> None:
+    found = attempt_cap(headroom, kept, unreserved, free)
+    assert found == (None if cap is None else pytest.approx(cap))
+
+
+def test_the_reserve_is_the_largest_call_and_at_least_five_cents() -> None:
+    assert reserve(None, 0.0) == 0.05
+    assert reserve(None, 0.4) == 0.4
+    assert reserve(0.01, 0.4) == 0.01
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["start", "spend", "end"]), COST)))
+def test_the_purse_never_promises_what_it_does_not_have(steps: list[tuple[str, str, float]]) -> None:
+    purse, spent, running = Purse(10.0), 0.0, {}
+    for ticket, what, amount in steps:
+        if what == "start" and ticket not in running:
+            left = purse.unreserved(spent)
+            assert left is not None
+            running[ticket] = min(amount, max(0.0, left))
+            purse.promise(ticket, running[ticket])
+        elif what == "spend" and ticket in running:
+            part = min(amount, running[ticket])
+            running[ticket] -= part
+            spent += part
+            purse.spent(ticket, part)
+        elif what == "end" and running.pop(ticket, None) is not None:
+            purse.release(ticket)
+        left = purse.unreserved(spent)
+        assert left is not None
+        assert left >= -1e-9
+        assert spent + sum(running.values()) <= 10.0 + 1e-9
