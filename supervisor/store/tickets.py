@@ -1,0 +1,186 @@
+"""Tickets, attempts, prompts and lasting events. One event is one transaction: its row, the ticket's new snapshot and
+the attempt or prompt it concerns are written together or not at all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from supervisor.core import events as ev
+from supervisor.core.model import AttemptRecord, PromptRecord, TicketSnapshot
+from supervisor.store.codec import event_from_row, event_row, from_row, to_column, to_row
+from supervisor.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlite_utils import Database as Connection
+
+_NOT_STORED = frozenset({"pending"})
+
+
+class TicketStore:
+    """What the engine keeps of its tickets. All methods wait for the disk, none blocks the loop."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = Database(path)
+
+    async def open(self) -> None:
+        """Open the database. Raises StoreError."""
+        await self.database.open()
+
+    async def close(self) -> None:
+        """Close the database."""
+        await self.database.close()
+
+    async def append(self, event: ev.Event, snapshot: TicketSnapshot) -> None:
+        """Write a lasting event together with the snapshot it leads to. Raises StoreError."""
+        await self.database.transact(append, event, snapshot)
+
+    async def snapshots(self) -> tuple[TicketSnapshot, ...]:
+        """Return all tickets as they were last written."""
+        return await self.database.run(snapshots)
+
+    async def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
+        """Return a ticket's attempts, oldest first."""
+        return await self.database.run(attempts, ticket)
+
+    async def last_prompt(self, ticket: str) -> PromptRecord | None:
+        """Return the latest prompt stored for a ticket."""
+        return await self.database.run(last_prompt, ticket)
+
+    async def prices(self) -> tuple[Mapping[str, Mapping[str, float]], ...]:
+        """Return the ``model_usage`` of every turn that reported one, oldest first."""
+        return await self.database.run(prices)
+
+    async def events(self, ticket: str | None = None) -> tuple[ev.Event, ...]:
+        """Return the lasting events in the order they were written."""
+        return await self.database.run(events, ticket)
+
+
+def append(db: Connection, event: ev.Event, snapshot: TicketSnapshot) -> None:
+    """Write one event and all that follows from it. The caller holds the transaction."""
+    _put(db, "tickets", to_row(snapshot, _NOT_STORED), ("id",))
+    db.execute("INSERT INTO events (ticket, at, type, body) VALUES (:ticket, :at, :type, :body)", event_row(event))
+    _EFFECTS.get(type(event), _nothing)(db, event)
+
+
+def _put(db: Connection, table: str, row: dict[str, Any], key: Sequence[str]) -> None:
+    """Write a row by its key. Only a conflict of that key updates: any other one is a fault and is refused."""
+    names = ", ".join(f'"{name}"' for name in row)
+    values = ", ".join(f":{name}" for name in row)
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in row if name not in key)
+    target = ", ".join(key)
+    db.execute(f"INSERT INTO {table} ({names}) VALUES ({values}) ON CONFLICT ({target}) DO UPDATE SET {changes}", row)
+
+
+def _nothing(_: Connection, __: ev.Event) -> None:
+    return None
+
+
+def _attempt_started(db: Connection, e: ev.AttemptStarted) -> None:
+    record = AttemptRecord(e.ticket, e.number, e.mode, e.session_id, e.at, e.resumed_from, e.model, cap_usd=e.cap_usd)
+    _put(db, "attempts", to_row(record), ("ticket", "number"))
+
+
+def _set_attempt(db: Connection, event: Any, **values: object) -> None:
+    changes = ", ".join(f"{name} = :{name}" for name in values)
+    row = {name: to_column(value) for name, value in values.items()}
+    sql = f"UPDATE attempts SET {changes} WHERE ticket = :_ticket AND number = :_number"
+    db.execute(sql, {**row, "_ticket": event.ticket, "_number": event.number})
+
+
+def _attempt_connected(db: Connection, e: ev.AttemptConnected) -> None:
+    _set_attempt(db, e, pid=e.pid, pid_start=e.pid_start, boot_id=e.boot_id, baseline_usd=e.baseline_usd)
+
+
+def _session_replaced(db: Connection, e: ev.SessionReplaced) -> None:
+    _set_attempt(db, e, session_id=e.session_id)
+
+
+def _turn_ended(db: Connection, e: ev.TurnEnded) -> None:
+    db.execute(
+        "UPDATE attempts SET cost_usd = cost_usd + ? WHERE ticket = ? AND number = ?",
+        [max(0.0, e.cost_usd), e.ticket, e.number],
+    )
+    if e.prompt_uuid is None:
+        return
+    _set_attempt(
+        db,
+        e,
+        subtype=e.subtype,
+        terminal_reason=e.terminal_reason,
+        is_error=e.is_error,
+        api_error_status=e.api_error_status,
+        errors=e.errors,
+    )
+    db.execute(
+        "UPDATE attempts SET num_turns = num_turns + ? WHERE ticket = ? AND number = ?",
+        [max(0, e.num_turns), e.ticket, e.number],
+    )
+    db.execute("UPDATE prompts SET answered = 1 WHERE uuid = ?", [e.prompt_uuid])
+
+
+def _attempt_ended(db: Connection, e: ev.AttemptEnded) -> None:
+    _set_attempt(
+        db,
+        e,
+        ended=e.at,
+        outcome=e.outcome,
+        detail=e.detail,
+        exit_code=e.exit_code,
+        stderr_tail=e.stderr_tail,
+        estimated=e.estimated_usd > 0,
+    )
+    db.execute(
+        "UPDATE attempts SET cost_usd = cost_usd + ? WHERE ticket = ? AND number = ?",
+        [max(0.0, e.estimated_usd), e.ticket, e.number],
+    )
+
+
+def _prompt_stored(db: Connection, e: ev.PromptStored) -> None:
+    record = PromptRecord(e.uuid, e.ticket, e.number, e.kind, e.text, e.at)
+    _put(db, "prompts", to_row(record), ("uuid",))
+
+
+_EFFECTS: dict[type[ev.Event], Callable[[Connection, Any], None]] = {
+    ev.AttemptStarted: _attempt_started,
+    ev.AttemptConnected: _attempt_connected,
+    ev.SessionReplaced: _session_replaced,
+    ev.TurnEnded: _turn_ended,
+    ev.AttemptEnded: _attempt_ended,
+    ev.PromptStored: _prompt_stored,
+}
+
+
+def snapshots(db: Connection) -> tuple[TicketSnapshot, ...]:
+    """Return all tickets in the file's order."""
+    return tuple(from_row(TicketSnapshot, row) for row in db.query('SELECT * FROM tickets ORDER BY "order", id'))
+
+
+def attempts(db: Connection, ticket: str) -> tuple[AttemptRecord, ...]:
+    """Return a ticket's attempts, oldest first."""
+    rows = db.query("SELECT * FROM attempts WHERE ticket = ? ORDER BY number", [ticket])
+    return tuple(from_row(AttemptRecord, row) for row in rows)
+
+
+def last_prompt(db: Connection, ticket: str) -> PromptRecord | None:
+    """Return the latest prompt stored for a ticket."""
+    sql = "SELECT * FROM prompts WHERE ticket = ? ORDER BY at DESC, rowid DESC LIMIT 1"
+    return next((from_row(PromptRecord, row) for row in db.query(sql, [ticket])), None)
+
+
+def prices(db: Connection) -> tuple[Mapping[str, Mapping[str, float]], ...]:
+    """Return the ``model_usage`` of every turn that reported one, oldest first."""
+    sql = (
+        "SELECT json_extract(body, '$.prices') AS prices FROM events"
+        " WHERE type = 'TurnEnded' AND json_extract(body, '$.prices') IS NOT NULL ORDER BY seq"
+    )
+    return tuple(cast("Mapping[str, Mapping[str, float]]", json.loads(row["prices"])) for row in db.query(sql))
+
+
+def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:
+    """Return the lasting events in the order they were written."""
+    where, values = ("WHERE ticket = ?", [ticket]) if ticket else ("", [])
+    return tuple(event_from_row(row) for row in db.query(f"SELECT * FROM events {where} ORDER BY seq", values))
