@@ -1,0 +1,149 @@
+"""Opens a batch: state directory, lock, store, board, worktrees and pool, ready to run; and closes it again."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from supervisor.core import events as ev
+from supervisor.core.board import Board
+from supervisor.core.budget import Prices, Purse
+from supervisor.core.errors import StoreError
+from supervisor.core.model import BatchTotals
+from supervisor.core.prompts import fingerprint
+from supervisor.engine.context import Engine, Launch
+from supervisor.engine.journal import Journal
+from supervisor.engine.lock import BatchLock
+from supervisor.engine.pool import Pool
+from supervisor.engine.recovery import Recovered, recover
+from supervisor.engine.worktree import Worktrees
+from supervisor.store.tickets import TicketStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from supervisor.core.spec import BatchSpec, TicketSpec
+
+STATE_DIR = ".supervisor"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """An open batch."""
+
+    engine: Engine
+    pool: Pool
+    recovered: Recovered
+
+    @property
+    def board(self) -> Board:
+        """The live board."""
+        return self.engine.board
+
+    def submit(self, verb: str, tickets: tuple[str, ...] | list[str]) -> None:
+        """Take an operator's verb; see ``Pool.submit``."""
+        self.pool.submit(verb, tickets)
+
+    def request_stop(self) -> None:
+        """Let everything rest; ``Pool.run`` then returns."""
+        self.pool.stop()
+
+    def kill(self) -> None:
+        """Stop at once."""
+        self.pool.kill()
+
+
+def make_state_dir(path: Path) -> Path:
+    """Make the state directory, readable by its owner only and ignored by git. Raises StoreError."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = path / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise StoreError(
+            f"cannot write the state directory {path}: {error.strerror}", "name another one with --state-dir"
+        ) from error
+    return path
+
+
+@asynccontextmanager
+async def open_batch(
+    spec: BatchSpec, state_dir: Path, launch: Launch, *, adjust: Callable[[Engine], None] | None = None
+) -> AsyncIterator[Batch]:
+    """Open a batch and put right what an earlier supervisor left behind.
+
+    Args:
+        spec: the batch.
+        state_dir: made by ``make_state_dir``.
+        launch: how agents are started.
+        adjust: changes the engine before anything runs (clock, session factory, waits).
+
+    Raises:
+        LockedError: another supervisor has this state directory.
+        StoreError: the database cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        lock = BatchLock(state_dir / "lock")
+        await anyio.to_thread.run_sync(lock.acquire)
+        stack.callback(lock.release)
+        store = TicketStore(state_dir / "state.db")
+        await store.open()
+        stack.push_async_callback(_close, store)
+        engine = await _engine(spec, state_dir, launch, store)
+        if adjust is not None:
+            adjust(engine)
+        await _take_in(engine)
+        recovered = await recover(engine)
+        if str(recovered):
+            engine.board.announce(notice=str(recovered))
+        yield Batch(engine, Pool(engine), recovered)
+
+
+async def _close(store: TicketStore) -> None:
+    with anyio.CancelScope(shield=True):
+        await store.close()
+
+
+async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: TicketStore) -> Engine:
+    board = Board(BatchTotals(spec.name, spec.slots, budget_usd=spec.budget_usd))
+    board.restore(await store.snapshots())
+    prices = Prices()
+    for usage in await store.prices():
+        prices.learn(usage)
+    return Engine(
+        spec=spec,
+        journal=Journal(board, store),
+        worktrees=Worktrees(spec.repo, state_dir / "worktrees", spec.name),
+        launch=launch,
+        state_dir=state_dir,
+        purse=Purse(spec.budget_usd),
+        prices=prices,
+    )
+
+
+async def _take_in(engine: Engine) -> None:
+    """Add the file's tickets to the board; a known one takes what the file says now and keeps its life."""
+    for order, ticket in enumerate(engine.spec.tickets):
+        event = _added(engine, ticket, order)
+        if ticket.id not in engine.board or engine.board[ticket.id] != engine.board.preview(event):
+            await engine.journal.emit(event)
+
+
+def _added(engine: Engine, ticket: TicketSpec, order: int) -> ev.TicketAdded:
+    return ev.TicketAdded(
+        ticket.id,
+        engine.clock(),
+        title=ticket.title,
+        order=order,
+        priority=ticket.priority,
+        after=ticket.after,
+        budget_usd=ticket.budget_usd,
+        reserve_usd=ticket.reserve_usd or 0.0,
+        model=ticket.model,
+        instructions=fingerprint(ticket),
+    )

@@ -1,0 +1,364 @@
+"""One connected agent: the protocol the runner speaks, and the adapter to the Claude Agent SDK.
+
+The adapter is the whole safe recipe in one place. It owns the client, one reader that never stops and never waits for
+the screen or the disk, and the end of the process: a client is closed exactly once, shielded, and its process is seen
+to be gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+
+from supervisor.core.budget import CostMeter, UsageMeter
+from supervisor.engine import control
+from supervisor.engine.process import ProcessId, identify, is_alive, stop
+from supervisor.engine.translate import Translator, bounded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+
+    from supervisor.core.events import Event
+
+MAX_LINE_BYTES = 64 << 20
+"""Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
+_STDERR_LINES = 60
+_BEYOND_THE_TICKET = (
+    "ListAgents", "SendMessage", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList",
+    "ScheduleWakeup", "Workflow",
+)  # fmt: skip
+"""Tools that reach past the ticket: other sessions, other worktrees, later times."""
+_SETTINGS = '{"cleanupPeriodDays": 3650}'
+"""Transcripts are swept after 30 days by default; ours are what a resume needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """Everything one connect needs."""
+
+    ticket: str
+    attempt: int
+    cwd: Path
+    cli: Path
+    """The launcher that ties the CLI's life to ours."""
+    session_id: str
+    resume: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
+    fallback_model: str | None = None
+    permission_mode: str = "default"
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    rules: str | None = None
+    project_instructions: bool = False
+    max_turns: int | None = None
+    cap_usd: float | None = None
+    partial_messages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """What is known once the agent's process has answered."""
+
+    process: ProcessId | None
+    baseline_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a connect or a stream of messages ended by itself."""
+
+    message: str
+    own_mistake: bool = False
+    """The start was wrong in itself: another session would fail the same way."""
+    exit_code: int | None = None
+    subtype: str | None = None
+    terminal_reason: str | None = None
+    api_error_status: int | None = None
+
+
+class SessionFailed(Exception):  # noqa: N818
+    """Raised by ``connect``; carries the failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class AgentSession(Protocol):
+    """What a runner needs of an agent. One prompt is outstanding at a time."""
+
+    @property
+    def agent_started(self) -> bool:
+        """Whether a real assistant message has arrived since connect."""
+        ...
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the stream of messages ended, once it has."""
+        ...
+
+    @property
+    def usage(self) -> UsageMeter:
+        """Token usage that no result has accounted for."""
+        ...
+
+    @property
+    def unknown(self) -> int:
+        """How many messages were of kinds we do not know."""
+        ...
+
+    async def connect(self) -> Connected:
+        """Start the agent and wait until it answers. Raises SessionFailed."""
+        ...
+
+    async def read(self) -> None:
+        """Read until the agent's stream ends. Runs in a task of its own from connect to close."""
+        ...
+
+    async def send(self, uuid: str, text: str) -> None:
+        """Send a prompt under an id that is already on disk. Raises SessionFailed."""
+        ...
+
+    async def next_event(self) -> Event | None:
+        """Return the next event; None when the stream has ended."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Stop the turn; its result follows on the stream."""
+        ...
+
+    async def close(self) -> bool:
+        """End the process; return whether it is gone. Never raises, never cut short."""
+        ...
+
+    async def kill(self) -> None:
+        """End the process at once, by pid; the stream then ends by itself."""
+        ...
+
+    def stderr_tail(self) -> str:
+        """Return the last lines the process wrote to standard error: some causes are told only there."""
+        ...
+
+
+_reading: ContextVar[Translator | None] = ContextVar("_reading", default=None)
+
+
+class _SdkLog(logging.Handler):
+    """Keeps the SDK's log off the terminal, and learns from it of message kinds that the SDK itself skipped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        translator = _reading.get()
+        if translator is not None and "unknown message type" in str(record.msg):
+            translator.unknown += 1
+
+
+def load_sdk() -> Any:
+    """Import the SDK (most of a second; call it in a thread) and tame its logger. Returns the module."""
+    import claude_agent_sdk
+
+    log = logging.getLogger("claude_agent_sdk")
+    if not any(isinstance(h, _SdkLog) for h in log.handlers):
+        log.addHandler(_SdkLog())
+        log.propagate = False
+        logging.getLogger("claude_agent_sdk._internal.message_parser").setLevel(logging.DEBUG)
+    return claude_agent_sdk
+
+
+class ClaudeSession:
+    """The adapter to the Claude Agent SDK."""
+
+    def __init__(self, start: SessionStart, clock: Callable[[], float]) -> None:
+        self._start = start
+        self._baseline = 0.0
+        self._translator = Translator(start.ticket, start.attempt, start.session_id, clock)
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._client: ClaudeSDKClient | None = None
+        self._process: ProcessId | None = None
+        self._failure: Failure | None = None
+        send: MemoryObjectSendStream[Event]
+        receive: MemoryObjectReceiveStream[Event]
+        send, receive = anyio.create_memory_object_stream(math.inf)
+        self._send, self._receive = send, receive
+
+    @property
+    def agent_started(self) -> bool:
+        """Whether a real assistant message has arrived since connect."""
+        return self._translator.agent_started
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the stream of messages ended, once it has."""
+        return self._failure
+
+    @property
+    def usage(self) -> UsageMeter:
+        """Token usage that no result has accounted for."""
+        return self._translator.usage
+
+    @property
+    def unknown(self) -> int:
+        """How many messages were of kinds we do not know."""
+        return self._translator.unknown
+
+    def stderr_tail(self) -> str:
+        """Return the last lines of standard error."""
+        return "\n".join(self._stderr)
+
+    async def connect(self) -> Connected:
+        """Start the agent and wait until it answers. Raises SessionFailed."""
+        sdk = await anyio.to_thread.run_sync(load_sdk)
+        if not self._start.cwd.is_dir():
+            raise SessionFailed(Failure(f"the working directory {self._start.cwd} is missing", own_mistake=True))
+        client = sdk.ClaudeSDKClient(self._options(sdk))
+        try:
+            await client.connect()
+            self._client = client
+            pid = (await client.get_server_info() or {}).get("pid")
+            self._process = identify(pid) if isinstance(pid, int) else None
+            if self._start.resume:
+                self._baseline = await control.total_cost_usd(client)
+                self._translator.meter = CostMeter(self._baseline)
+        except Exception as error:
+            raise SessionFailed(self._explain(error, sdk)) from error
+        return Connected(self._process, self._baseline)
+
+    def _options(self, sdk: Any) -> ClaudeAgentOptions:
+        s = self._start
+        preset = {"type": "preset", "preset": "claude_code"}
+        which = {"resume": s.session_id} if s.resume else {"session_id": s.session_id}
+        options: ClaudeAgentOptions = sdk.ClaudeAgentOptions(
+            **which,
+            cwd=s.cwd,
+            cli_path=s.cli,
+            env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", "DISABLE_AUTOUPDATER": "1", **s.env},
+            settings=_SETTINGS,
+            setting_sources=["project"] if s.project_instructions else [],
+            strict_mcp_config=True,
+            system_prompt={**preset, "append": s.rules} if s.rules else preset,
+            verbatim_prompts=True,
+            max_buffer_size=MAX_LINE_BYTES,
+            stderr=self._on_stderr,
+            enable_file_checkpointing=True,
+            extra_args={"replay-user-messages": None},
+            model=s.model,
+            fallback_model=s.fallback_model,
+            permission_mode=s.permission_mode,
+            allowed_tools=list(s.allowed_tools),
+            disallowed_tools=[*_BEYOND_THE_TICKET, *s.disallowed_tools],
+            max_turns=s.max_turns,
+            max_budget_usd=s.cap_usd,
+            include_partial_messages=s.partial_messages,
+        )
+        return options
+
+    def _on_stderr(self, line: str) -> None:
+        self._stderr.append(bounded(line, 2000))
+
+    async def read(self) -> None:
+        """Read until the agent's stream ends; a message that cannot be parsed is counted and skipped."""
+        sdk = load_sdk()
+        _reading.set(self._translator)
+        with self._send:
+            while self._client is not None:
+                try:
+                    async for message in self._client.receive_messages():
+                        for event in self._translator.translate(message):
+                            self._send.send_nowait(event)
+                    return
+                except sdk.MessageParseError as error:
+                    self._translator.unknown += 1
+                    self._send.send_nowait(self._translator.note(f"unreadable message: {error}", is_error=True))
+                except Exception as error:
+                    self._failure = self._explain(error, sdk)
+                    return
+
+    async def send(self, uuid: str, text: str) -> None:
+        """Send a prompt. The uuid makes it idempotent: the CLI only echoes a uuid that it has seen."""
+        self._translator.prompt_uuid = uuid
+
+        async def one() -> AsyncIterator[dict[str, Any]]:
+            yield {
+                "type": "user",
+                "uuid": uuid,
+                "message": {"role": "user", "content": text},
+                "parent_tool_use_id": None,
+            }
+
+        assert self._client is not None
+        try:
+            await self._client.query(one())
+        except Exception as error:
+            raise SessionFailed(self._explain(error, load_sdk())) from error
+
+    async def next_event(self) -> Event | None:
+        """Return the next event; None when the stream has ended."""
+        try:
+            return await self._receive.receive()
+        except anyio.EndOfStream:
+            return None
+
+    async def interrupt(self) -> None:
+        """Stop the turn; harmless when there is none, and when the process has just gone."""
+        if self._client is not None:
+            try:
+                await control.interrupt(self._client)
+            except Exception as error:  # whatever is wrong with the process shows on the stream
+                self._on_stderr(f"interrupt: {error}")
+
+    async def kill(self) -> None:
+        """End the process at once, by pid; the stream then ends by itself."""
+        if self._process is not None:
+            await stop(self._process, grace_s=0.5)
+
+    async def close(self) -> bool:
+        """End the process; return whether it is gone.
+
+        Shielded, because a teardown that is cancelled half-way leaves the CLI running and spending.
+        """
+        client, self._client = self._client, None
+        with anyio.CancelScope(shield=True):
+            if client is not None:
+                try:
+                    await client.disconnect()
+                except Exception as error:
+                    self._on_stderr(f"disconnect: {error}")
+            if self._process is not None and is_alive(self._process):
+                return await stop(self._process)
+        return True
+
+    def _explain(self, error: Exception, sdk: Any) -> Failure:
+        if isinstance(error, sdk.ResultError):
+            words = "; ".join(error.errors) or error.result or str(error)
+            return Failure(
+                bounded(words, 1000),
+                exit_code=error.exit_code,
+                subtype=error.subtype,
+                terminal_reason=error.terminal_reason,
+                api_error_status=error.api_error_status,
+            )
+        if isinstance(error, sdk.ProcessError):
+            told = self._stderr[-1] if self._stderr else ""
+            return Failure(
+                bounded(told or f"the agent's process ended with exit code {error.exit_code}", 1000),
+                own_mistake=_is_own_mistake(told),
+                exit_code=error.exit_code,
+            )
+        mistake = isinstance(error, sdk.CLINotFoundError | OSError) or "Working directory" in str(error)
+        return Failure(bounded(f"{error}".split("\n", 1)[0] or type(error).__name__, 1000), own_mistake=mistake)
+
+
+def _is_own_mistake(told: str) -> bool:
+    """Some refusals at start are told only on standard error, as prose; position cannot tell them from a stale id."""
+    prose = ("unknown option", "already in use", "Invalid session ID", "cannot be used with")
+    return any(words in told for words in prose)

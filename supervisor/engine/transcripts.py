@@ -1,0 +1,83 @@
+"""The sessions' own files: where the CLI keeps a conversation, and what we look up in it.
+
+``CLAUDE_CONFIG_DIR/projects/<encoded cwd>/<session id>.jsonl``. A session stays in the file it was begun in, also when
+it is resumed from another directory, so it is found by its id alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from supervisor.core.budget import UsageMeter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(slots=True)
+class TranscriptFacts:
+    """What a session's file tells about a prompt and about the time since."""
+
+    has_prompt: bool = False
+    """The prompt of the given id was taken in."""
+    last_words: str = ""
+    """The agent's last text."""
+    usage: UsageMeter = field(default_factory=UsageMeter)
+    """Token usage of the messages since the given time."""
+
+
+def find(config_dir: Path, session_id: str) -> Path | None:
+    """Return the session's file, or None if it never reached the disk. Blocks: call it in a thread."""
+    if not session_id or "/" in session_id or "*" in session_id:
+        return None
+    return next(iter((config_dir / "projects").glob(f"*/{session_id}.jsonl")), None)
+
+
+def read(path: Path, prompt_uuid: str | None, since: float) -> TranscriptFacts:
+    """Read a session's file once. Blocks: call it in a thread. Damaged lines are skipped.
+
+    Args:
+        path: the session's file.
+        prompt_uuid: the prompt to look for.
+        since: seconds since the epoch from which usage counts.
+    """
+    facts = TranscriptFacts()
+    for line in _lines(path):
+        facts.has_prompt = facts.has_prompt or (prompt_uuid is not None and line.get("uuid") == prompt_uuid)
+        message = line.get("message")
+        if line.get("type") == "assistant" and isinstance(message, dict) and not line.get("isSidechain"):
+            _take(facts, message, _when(line) >= since)
+    return facts
+
+
+def _take(facts: TranscriptFacts, message: dict[str, Any], counts: bool) -> None:
+    content = message.get("content")
+    if isinstance(content, list):
+        for block in content:
+            if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text", "")).strip():
+                facts.last_words = str(block["text"])
+    usage, ident = message.get("usage"), message.get("id")
+    if counts and isinstance(usage, dict) and isinstance(ident, str):
+        facts.usage.see(ident, str(message.get("model", "")), usage)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8", errors="replace") as source:
+        for raw in source:
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                continue
+            if isinstance(line, dict):
+                yield line
+
+
+def _when(line: dict[str, Any]) -> float:
+    try:
+        return datetime.fromisoformat(str(line.get("timestamp")).replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0

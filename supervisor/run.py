@@ -1,0 +1,131 @@
+"""The composition root: engine, signals and screen (or printer) as siblings in one task group.
+
+The screen is a sibling of the engine and not its host: a screen that hosts the engine would cut its clean-up off, and
+an engine that cancels the screen would leave the terminal in a mess. So the engine says when it has stopped, and only
+then does the screen end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from supervisor.engine.batch import Batch, open_batch
+from supervisor.headless import Printer
+from supervisor.report import exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from anyio.abc import TaskStatus
+
+    from supervisor.core.spec import BatchSpec
+    from supervisor.engine.context import Engine, Launch
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class Ending:
+    """How the run is told to end."""
+
+    signal: signal.Signals | None = None
+
+    def code(self, batch: Batch) -> int:
+        """Return the exit code: 128 + the signal, else what the tickets call for."""
+        return 128 + self.signal if self.signal is not None else exit_code(batch.board)
+
+
+async def run_batch(
+    spec: BatchSpec,
+    state_dir: Path,
+    launch: Launch,
+    *,
+    headless: bool,
+    as_json: bool = False,
+    rehearsal: bool = False,
+    adjust: Callable[[Engine], None] | None = None,
+) -> int:
+    """Run a batch to its end and return the exit code. Raises StoreError and LockedError."""
+    async with open_batch(spec, state_dir, launch, adjust=adjust) as batch:
+        batch.board.announce(rehearsal=rehearsal)
+        if headless:
+            return await _print(batch, as_json)
+        return await _draw(batch)
+
+
+async def _watch_signals(batch: Batch, ending: Ending, *, task_status: TaskStatus[None]) -> None:
+    """The first signal lets everything rest, a second one stops waiting for agents."""
+    with anyio.open_signal_receiver(*SIGNALS) as received:
+        task_status.started()
+        async for number in received:
+            if ending.signal is None:
+                ending.signal = number
+                batch.request_stop()
+            else:
+                batch.kill()
+
+
+async def _print(batch: Batch, as_json: bool) -> int:
+    ending = Ending()
+    printer = Printer(batch.board, as_json=as_json)
+    printer.say(batch.board.totals().notice)
+    try:
+        async with anyio.create_task_group() as group:
+            await group.start(_watch_signals, batch, ending)
+            group.start_soon(printer.run)
+            await batch.pool.run()
+            group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await printer.flush()
+    return ending.code(batch)
+
+
+async def _draw(batch: Batch) -> int:
+    from supervisor.app.app import SuperviseApp
+
+    ending = Ending()
+    ready = anyio.Event()
+    app = SuperviseApp(batch, on_ready=ready.set)
+
+    fault: list[Exception] = []
+
+    async def engine() -> None:
+        await ready.wait()
+        try:
+            await batch.pool.run(stay=True)
+        except Exception as error:  # kept back: an error here would cancel the screen and leave the terminal broken
+            fault.append(error)
+        finally:
+            app.finish(ending.code(batch))
+
+    async with anyio.create_task_group() as group:
+        await group.start(_watch_signals, batch, ending)
+        group.start_soon(engine)
+        try:
+            await app.run_async()
+        finally:
+            batch.request_stop()
+            ready.set()
+            with anyio.CancelScope(shield=True):
+                await batch.pool.finished.wait()
+            group.cancel_scope.cancel()
+    if fault:
+        raise fault[0]
+    return ending.code(batch)
+
+
+def exit_with(code: int) -> None:
+    """Leave with the code, also when the terminal is gone and standard output can no longer be flushed."""
+    if code == 128 + signal.SIGHUP:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+    sys.exit(code)
