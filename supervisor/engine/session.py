@@ -268,6 +268,8 @@ class ClaudeSession:
     async def read(self) -> None:
         """Read until the agent's stream ends; a message that cannot be parsed is counted and skipped."""
         sdk = load_sdk()
+        from claude_agent_sdk._errors import MessageParseError  # the SDK raises it but does not export it
+
         _reading.set(self._translator)
         with self._send:
             while self._client is not None:
@@ -276,9 +278,11 @@ class ClaudeSession:
                         for event in self._translator.translate(message):
                             self._send.send_nowait(event)
                     return
-                except sdk.MessageParseError as error:
+                except MessageParseError as error:
                     self._translator.unknown += 1
                     self._send.send_nowait(self._translator.note(f"unreadable message: {error}", is_error=True))
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    return  # closed from our side
                 except Exception as error:
                     self._failure = self._explain(error, sdk)
                     return
@@ -327,6 +331,8 @@ class ClaudeSession:
         Shielded, because a teardown that is cancelled half-way leaves the CLI running and spending.
         """
         client, self._client = self._client, None
+        self._send.close()
+        self._receive.close()
         with anyio.CancelScope(shield=True):
             if client is not None:
                 try:
