@@ -45,7 +45,7 @@ def slug(name: str) -> str:
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     safe = re.sub(r"\.{2,}", "-", safe).strip("-.")[:_MAX_SLUG].rstrip("-.")
     safe = re.sub(r"\.lock$", "-lock", safe, flags=re.IGNORECASE)
-    if safe == name:
+    if safe and safe == name:
         return safe
     return f"{safe or 'ticket'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
