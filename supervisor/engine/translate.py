@@ -20,7 +20,7 @@ TEXT_CHARS = 20_000
 """Most characters of one text, input or result that travel on; the session's own file has the rest."""
 _QUIET = frozenset(
     {
-        "init", "status", "hook_started", "hook_response", "task_started", "task_progress", "task_updated",
+        "init", "status", "thinking_tokens", "hook_started", "hook_response", "task_started", "task_progress", "task_updated",
         "task_notification", "background_tasks_changed", "files_persisted", "session_state_changed",
     }
 )  # fmt: skip
@@ -50,6 +50,7 @@ class Translator:
         self.prompt_uuid: str | None = None
         """The prompt that is outstanding; only a result that names it is ours."""
         self.unknown = 0
+        self._strange_kinds: set[str] = set()
 
     def translate(self, message: object) -> Iterator[ev.Event]:
         """Yield what a message means, usually one or two events."""
@@ -59,8 +60,14 @@ class Translator:
         yield from handler(self, message)
 
     def _strange(self, message: object) -> Iterator[ev.Event]:
+        yield from self._unknown(f"message {type(message).__name__}")
+
+    def _unknown(self, kind: str) -> Iterator[ev.Event]:
+        """Count a message of a kind we do not know; say so once for each kind."""
         self.unknown += 1
-        yield self.note(f"unknown message {type(message).__name__}")
+        if kind not in self._strange_kinds:
+            self._strange_kinds.add(kind)
+            yield self.note(f"unknown {kind}")
 
     def note(self, text: str, *, is_error: bool = False) -> ev.Noted:
         """Return a system note for the transcript."""
@@ -116,8 +123,7 @@ class Translator:
             other = data.get("fallback_model") or data.get("model") or "another one"
             yield self.note(f"the model fell back to {other}")
         elif subtype not in _QUIET:
-            self.unknown += 1
-            yield self.note(f"unknown system message {subtype!r}")
+            yield from self._unknown(f"system message {subtype!r}")
 
     def _retry(self, data: dict[str, Any]) -> ev.Retrying:
         status = data.get("error_status")

@@ -1,0 +1,126 @@
+"""However it is stopped: no agent left, terminal restored, state true, exit code right; and it goes on afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.engine.process import ProcessId, descendants, is_alive
+from tests.e2e.terminal import Terminal, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.cli, pytest.mark.timeout(120)]
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "supervisor", "rehearse", "--state-dir"]
+
+
+def _agents(pid: int) -> list[ProcessId]:
+    found = []
+    for process in descendants(pid):
+        try:
+            words = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"_bundled/claude" in words:
+            found.append(process)
+    return found
+
+
+def _status(home: Path) -> dict[str, Any]:
+    argv = [sys.executable, "-m", "supervisor", "status", str(home / "tinyshop" / "tickets.toml"), "--json"]
+    done = subprocess.run(
+        [*argv, "--state-dir", str(home / ".supervisor")], cwd=ROOT, capture_output=True, check=True, timeout=30
+    )
+    data: dict[str, Any] = json.loads(done.stdout)
+    return data
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """Start the sample batch in a terminal and wait until agents are at work."""
+    started: list[Terminal] = []
+
+    def go(*more: str) -> Terminal:
+        terminal = Terminal([*COMMAND, str(tmp_path / "kept"), *more], ROOT, dict(os.environ))
+        started.append(terminal)
+        wait_until(lambda: len(_agents(terminal.process.pid)) >= 2 and _served(tmp_path / "kept") >= 3)
+        return terminal
+
+    yield go
+    for terminal in started:
+        terminal.close()
+
+
+def _served(home: Path) -> int:
+    log = home / "api" / "served.jsonl"
+    return log.read_text().count('"served"') if log.exists() else 0
+
+
+def _check_rest(home: Path, agents: list[ProcessId]) -> None:
+    assert [a for a in agents if is_alive(a)] == [], "an agent is left"
+    status = _status(home)
+    assert status["running"] is False
+    assert {t["state"] for t in status["tickets"]} <= {"queued", "done", "needs_you"}, "nothing claims to be running"
+    assert any(t["state"] == "queued" and t["session_id"] for t in status["tickets"]), (
+        "the interrupted keep their session"
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("how", ["screen", "headless"])
+def test_a_signal(start: Callable[..., Terminal], tmp_path: Path, number: signal.Signals, code: int, how: str) -> None:
+    terminal = start(*(["--headless"] if how == "headless" else []))
+    agents = _agents(terminal.process.pid)
+    os.kill(terminal.process.pid, number)
+    assert terminal.wait(20) == code
+    assert terminal.settings() == terminal.before
+    if how == "screen":
+        assert b"\x1b[?1049l" in terminal.output, "the alternate screen was left"
+        assert b"\x1b[?25h" in terminal.output, "the cursor is visible again"
+    _check_rest(tmp_path / "kept", agents)
+
+
+def test_q_asks_and_quits(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    terminal = start()
+    agents = _agents(terminal.process.pid)
+    terminal.keys("q")
+    wait_until(lambda: b"interrupted" in terminal.output)
+    assert terminal.process.poll() is None, "it asks first"
+    terminal.keys("\r")
+    assert terminal.wait(20) == 3
+    assert terminal.settings() == terminal.before
+    _check_rest(tmp_path / "kept", agents)
+
+
+def test_a_closed_terminal(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    terminal = start()
+    agents = _agents(terminal.process.pid)
+    terminal.hang_up()
+    assert terminal.wait(20) == 129
+    _check_rest(tmp_path / "kept", agents)
+
+
+def test_kill_and_start_again_goes_on_in_the_same_sessions(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    terminal = start("--headless")
+    agents = _agents(terminal.process.pid)
+    os.kill(terminal.process.pid, signal.SIGKILL)
+    terminal.wait(10)
+    before = {t["id"]: t["session_id"] for t in _status(tmp_path / "kept")["tickets"] if t["session_id"]}
+    done = subprocess.run(
+        [*COMMAND, str(tmp_path / "kept"), "--headless"], cwd=ROOT, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert [a for a in agents if is_alive(a)] == []
+    after = {t["id"]: t for t in _status(tmp_path / "kept")["tickets"]}
+    assert {i: after[i]["session_id"] for i in before} == before
+    assert "recovered: " in done.stdout
+    assert after["001-rounding"]["state"] == "done"
