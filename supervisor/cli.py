@@ -34,8 +34,10 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    from supervisor.engine.process import forget_git_locators
     from supervisor.run import exit_with
 
+    forget_git_locators()
     exit_with(run_command(sys.argv[1:] if argv is None else argv))
 
 
@@ -156,8 +158,9 @@ def _run(args: argparse.Namespace) -> int:
     preflight.check_root(spec, os.environ)
     home = preflight.claude_home(spec, state_dir, os.environ)
     make_state_dir(state_dir)
-    os.environ["CLAUDE_CONFIG_DIR"] = str(home)  # the SDK's own session functions look there
-    launch = Launch(write_launcher(state_dir / "agent", cli), home, lambda _: {})
+    own = {"CLAUDE_CONFIG_DIR": str(home)} if home.is_relative_to(state_dir) else {}
+    os.environ.update(own)  # the SDK's own session functions look there
+    launch = Launch(write_launcher(state_dir / "agent", cli), home, lambda _: own)
 
     async def go() -> int:
         return await run_batch(spec, state_dir, launch, headless=_is_headless(args), as_json=args.json)

@@ -50,7 +50,7 @@ class Printer:
         text = "".join(f"{line}\n" for line in self._lines)
         self._lines.clear()
         if text:
-            await anyio.to_thread.run_sync(self._write, text)
+            await anyio.to_thread.run_sync(self._write, text, abandon_on_cancel=True)
 
     def _write(self, text: str) -> None:
         try:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from supervisor.core.spec import BatchSpec
     from supervisor.engine.context import Engine, Launch
 
+_LAST_LINES_S = 2.0
+"""How long a reader that has stopped reading may delay our end."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -83,7 +85,7 @@ async def _print(batch: Batch, as_json: bool) -> int:
             await batch.pool.run()
             group.cancel_scope.cancel()
     finally:
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(_LAST_LINES_S, shield=True):
             await printer.flush()
     return ending.code(batch)
 

@@ -5,6 +5,7 @@ Pure. All amounts are USD and are the SDK's client-side estimates, not billing d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,11 @@ class UsageMeter:
         _, before = self._seen.get(message_id, (model, {}))
         self._seen[message_id] = (model, {k: max(tokens[k], before.get(k, 0)) for k in TOKEN_KINDS})
 
+    @property
+    def empty(self) -> bool:
+        """Whether everything seen has been accounted for."""
+        return not self._seen
+
     def settle(self) -> None:
         """A result has reported the cost of everything seen so far."""
         self._seen.clear()
@@ -81,7 +87,14 @@ class UsageMeter:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return int(_amount(value))
+
+
+def _amount(value: object) -> float:
+    """Return a number of the other side's, or 0 where it is no positive, finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 < value < math.inf else 0.0
 
 
 def _weight(tokens: Mapping[str, int]) -> float:
@@ -99,12 +112,12 @@ class Prices:
         """Take the price of every model that a result reports with tokens and a cost."""
         for model, use in (model_usage or {}).items():
             tokens = {
-                "input_tokens": int(use.get("inputTokens", 0)),
-                "output_tokens": int(use.get("outputTokens", 0)),
-                "cache_creation_input_tokens": int(use.get("cacheCreationInputTokens", 0)),
-                "cache_read_input_tokens": int(use.get("cacheReadInputTokens", 0)),
+                "input_tokens": _count(use.get("inputTokens")),
+                "output_tokens": _count(use.get("outputTokens")),
+                "cache_creation_input_tokens": _count(use.get("cacheCreationInputTokens")),
+                "cache_read_input_tokens": _count(use.get("cacheReadInputTokens")),
             }
-            weight, cost = _weight(tokens), float(use.get("costUSD", 0.0))
+            weight, cost = _weight(tokens), _amount(use.get("costUSD"))
             if weight > 0 and cost > 0:
                 self._by_model[model] = cost / weight
 
@@ -116,6 +129,21 @@ class Prices:
 def reserve(asked: float | None, largest_call_usd: float) -> float:
     """Return what is kept free below a cap: the ticket's own wish, or the largest call seen, at least 0.05."""
     return asked if asked is not None else max(DEFAULT_RESERVE_USD, largest_call_usd)
+
+
+MIN_CAP_USD = 0.01
+"""With less an agent would only be started to be stopped."""
+
+
+def lost_spend(usage: UsageMeter, prices: Prices, cap_usd: float | None) -> float:
+    """Return what a turn without a result is taken to have cost, USD.
+
+    Where no price is known yet the whole cap counts as spent: money must not be lost sight of.
+    """
+    if usage.empty:
+        return 0.0
+    estimate = usage.estimate(prices)
+    return (cap_usd or 0.0) if estimate is None else estimate
 
 
 def attempt_cap(
@@ -157,8 +185,17 @@ class Purse:
         """An attempt is over: give back what it did not spend."""
         self._promised.pop(ticket, None)
 
-    def unreserved(self, spent_usd: float) -> float | None:
-        """Return what can still be promised, given all that was spent; None without a batch budget."""
+    @property
+    def holders(self) -> int:
+        """How many tickets hold a promise."""
+        return len(self._promised)
+
+    def unreserved(self, spent_usd: float, ticket: str | None = None) -> float | None:
+        """Return what can still be promised, given all that was spent; None without a batch budget.
+
+        ``ticket``'s own promise counts as free.
+        """
         if self.budget_usd is None:
             return None
-        return self.budget_usd - spent_usd - sum(self._promised.values())
+        others = sum(usd for holder, usd in self._promised.items() if holder != ticket)
+        return self.budget_usd - spent_usd - others

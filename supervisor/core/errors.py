@@ -8,7 +8,11 @@ shell needs. Messages are short sentences in plain English; ``remedy``, where th
     ├── PreflightError         remedy: something is missing before anything starts
     ├── IllegalTransition      ticket, from_state, to_state
     ├── StoreError             remedy: the state directory cannot be read or written
-    │   └── LockedError        pid: another supervisor runs on this state directory
+    │   ├── LockedError        pid: another supervisor runs on this state directory
+    │   ├── LateSettle         key, state: an effect ended after its claim was taken away
+    │   ├── StaleDecision      key, shown, version, state: the effect has moved since the screen was drawn
+    │   ├── DecisionRefused    key, verb, state: the effect's state does not allow it
+    │   └── UnknownEffect      key
     ├── WorktreeError          remedy: git refused, or we refused on the operator's behalf
     └── SessionError           ticket
         ├── ConnectFailed      exit_code, stderr: the agent did not start
@@ -88,6 +92,44 @@ class LockedError(StoreError):
         super().__init__(f"another supervisor{who} is running{where}", "use that one, or stop it first")
         self.pid = pid
         self.path = path
+
+
+class LateSettle(StoreError):  # noqa: N818
+    """An effect ended, but its claim was no longer its owner's. What it came to is in the effect's log."""
+
+    def __init__(self, key: str, state: str) -> None:
+        super().__init__(f"{key} ended too late: it is {state} by now", "look at its log, where the end is noted")
+        self.key = key
+        self.state = state
+
+
+class StaleDecision(StoreError):  # noqa: N818
+    """A decision was made looking at a version of the effect that is not the present one. Nothing was changed."""
+
+    def __init__(self, key: str, shown: int, version: int, state: str) -> None:
+        super().__init__(f"{key} has changed since it was shown: it is {state} now", "look at it again, then decide")
+        self.key = key
+        self.shown = shown
+        self.version = version
+        self.state = state
+
+
+class DecisionRefused(StoreError):  # noqa: N818
+    """A decision does not apply to the state the effect is in, or lacks what it must carry."""
+
+    def __init__(self, key: str, verb: str, state: str, reason: str = "") -> None:
+        super().__init__(f"{key} is {state}: {verb} {reason or 'does not apply'}")
+        self.key = key
+        self.verb = verb
+        self.state = state
+
+
+class UnknownEffect(StoreError):  # noqa: N818
+    """The ledger holds no effect of that key."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"no effect {key} is known")
+        self.key = key
 
 
 class WorktreeError(SupervisorError):

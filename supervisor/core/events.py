@@ -58,6 +58,8 @@ class StateChanged(Event):
     detail: str = ""
     until: float | None = None
     live: bool = False
+    by_operator: bool = False
+    """The operator asked for it: failures before it are forgiven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,13 @@ class WorktreeReady(Event):
     path: str
     branch: str
     base_commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeLost(Event):
+    """The working tree has to be made again; until ``WorktreeReady`` no agent may start in it."""
+
+    lasts: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +182,14 @@ class BudgetChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Wished(Event):
+    """The operator's verb is on disk and will be carried out, also by the next supervisor; None takes it back."""
+
+    lasts: ClassVar[bool] = True
+    verb: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class VerbPending(Event):
     """The operator pressed a key whose effect is under way; None clears the mark."""
 
@@ -265,7 +282,8 @@ def _moved(s: TicketSnapshot, e: StateChanged) -> TicketSnapshot:
         detail=e.detail,
         until=e.until,
         live=e.live or e.to in ACTIVE,
-        pending=None,
+        pending=s.pending if e.to in ACTIVE or e.to is s.state else None,
+        operator_at=e.at if e.by_operator else s.operator_at,
         started=e.at if s.started is None and e.to is State.STARTING else s.started,
         ended=ended,
         last_activity=e.at,
@@ -274,6 +292,10 @@ def _moved(s: TicketSnapshot, e: StateChanged) -> TicketSnapshot:
 
 def _worktree(s: TicketSnapshot, e: WorktreeReady) -> TicketSnapshot:
     return replace(s, worktree=e.path, branch=e.branch, base_commit=e.base_commit)
+
+
+def _lost(s: TicketSnapshot, e: WorktreeLost) -> TicketSnapshot:
+    return replace(s, worktree=None)
 
 
 def _started(s: TicketSnapshot, e: AttemptStarted) -> TicketSnapshot:
@@ -327,7 +349,7 @@ def _budget(s: TicketSnapshot, e: BudgetChanged) -> TicketSnapshot:
     return replace(s, budget_usd=e.budget_usd, pending=None)
 
 
-def _pending(s: TicketSnapshot, e: VerbPending) -> TicketSnapshot:
+def _pending(s: TicketSnapshot, e: VerbPending | Wished) -> TicketSnapshot:
     return replace(s, pending=e.verb)
 
 
@@ -376,6 +398,8 @@ _REDUCERS: dict[type[Event], Callable[..., TicketSnapshot]] = {
     TicketAdded: _added,
     StateChanged: _moved,
     WorktreeReady: _worktree,
+    WorktreeLost: _lost,
+    Wished: _pending,
     AttemptStarted: _started,
     AttemptConnected: _same,
     PromptStored: _prompted,

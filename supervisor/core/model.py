@@ -75,7 +75,7 @@ _K, _P, _D, _F, _C = State.PARKED, State.PAUSED, State.DONE, State.FAILED, State
 TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         _Q: frozenset({_S, _N, _P, _C}),
-        _S: frozenset({_R, _Q, _K, _N, _P, _F, _C}),
+        _S: frozenset({_R, _D, _Q, _K, _N, _P, _F, _C}),
         _R: frozenset({_D, _F, _N, _P, _K, _Q, _C}),
         _N: frozenset({_R, _Q, _P, _F, _C}),
         _K: frozenset({_Q, _P, _C}),
@@ -85,7 +85,11 @@ TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
         _C: frozenset({_Q}),
     }
 )
-"""Every legal move. A ticket whose supervisor stopped or died goes from starting or running back to queued."""
+"""Every legal move.
+
+A ticket whose supervisor stopped or died goes from starting or running back to queued. One whose work was finished
+then goes from starting straight to done, without an agent.
+"""
 
 RESTING = frozenset({State.DONE, State.FAILED, State.PAUSED, State.CANCELLED, State.NEEDS_YOU})
 """States without an agent (``NEEDS_YOU`` only when it is not live)."""
@@ -142,7 +146,9 @@ class TicketSnapshot:
     session_instructions: str | None = None
     """Fingerprint of what the session was told; None before its first prompt."""
     pending: str | None = None
-    """A verb the operator gave that has not been answered yet."""
+    """A verb the operator gave that has not been carried out yet; it survives a restart."""
+    operator_at: float | None = None
+    """When the operator last took the ticket up again: failures before that are forgiven."""
     created: float = 0.0
     started: float | None = None
     ended: float | None = None

@@ -48,16 +48,20 @@ def classify(e: Ending) -> Outcome:
         return Outcome.LIMIT
     if e.api_error_status is not None or e.terminal_reason == "api_error":
         return Outcome.API_ERROR
-    if not e.has_result and _killed(e.exit_code):
-        return Outcome.CRASHED
-    if e.resumed and not e.agent_started:
+    if e.resumed and not e.agent_started and _refused(e):
         return Outcome.FAILED_RESUME
     return Outcome.FAILED_RUN if e.has_result else Outcome.CRASHED
 
 
-def _killed(exit_code: int | None) -> bool:
-    """A process that died of a signal says nothing about the session it was asked to resume."""
-    return exit_code is not None and (exit_code < 0 or exit_code in _SIGNAL_EXITS)
+def _refused(e: Ending) -> bool:
+    """Whether the session itself was refused: an error was reported, or the process left by itself with one.
+
+    A process that died of a signal, never started or did not answer says nothing about the session it was asked to
+    resume, and a session that was paid for is not given up on a guess.
+    """
+    if e.has_result or e.subtype is not None:
+        return True
+    return e.exit_code is not None and e.exit_code > 0 and e.exit_code not in _SIGNAL_EXITS
 
 
 def is_passing(status: int | None) -> bool:

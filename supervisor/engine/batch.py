@@ -23,7 +23,7 @@ from supervisor.engine.worktree import Worktrees
 from supervisor.store.tickets import TicketStore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from supervisor.core.spec import BatchSpec, TicketSpec
@@ -44,7 +44,7 @@ class Batch:
         """The live board."""
         return self.engine.board
 
-    def submit(self, verb: str, tickets: tuple[str, ...] | list[str]) -> None:
+    def submit(self, verb: str, tickets: Sequence[str]) -> None:
         """Take an operator's verb; see ``Pool.submit``."""
         self.pool.submit(verb, tickets)
 

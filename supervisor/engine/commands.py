@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.engine.process import end_group
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+_GUARD = 'exec 3<&0 </dev/null; (read _ <&3; kill -KILL 0) & "$@" 3<&-; exit $?'
+"""Runs a command while its own standard input, which we hold, is open.
+
+When we die, however that happens, the pipe closes and the whole process group is killed: a setup that outlives its
+supervisor would work in a worktree that the next one uses.
+"""
 TAIL_BYTES = 6_000
 """How much of the end of a command's output is shown and sent on; the log file has all of it."""
 
@@ -38,7 +44,7 @@ async def run(
         start = sink.tell()
         try:
             process = await anyio.open_process(
-                list(argv), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink,
+                ["/bin/sh", "-c", _GUARD, "sh", *argv], cwd=cwd, stdin=subprocess.PIPE, stdout=sink, stderr=sink,
                 env={**os.environ, **(env or {})}, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -48,16 +54,10 @@ async def run(
             with anyio.move_on_after(timeout_s):
                 code = await process.wait()
         finally:
-            _end_group(process.pid)
+            end_group(process.pid)
             with anyio.CancelScope(shield=True):
-                await process.wait()
+                await process.aclose()
     return Finished(code, await anyio.to_thread.run_sync(_tail, log, start))
-
-
-def _end_group(pid: int) -> None:
-    """End the command and whatever it left behind."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _tail(log: Path, start: int) -> str:

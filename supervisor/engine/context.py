@@ -31,9 +31,9 @@ class Launch:
     cli: Path
     """The launcher script."""
     config_dir: Path
-    """Where sessions are kept: ``CLAUDE_CONFIG_DIR``."""
+    """Where sessions are kept, for us to look at."""
     env: Callable[[str], Mapping[str, str]]
-    """Environment of the agent of a ticket, on top of ours."""
+    """Environment of the agent of a ticket, on top of ours; names the configuration directory if it is our own."""
     run_commands: bool = True
     """Whether setup and verify run (a rehearsal of one's own batch leaves them out unless asked)."""
 
@@ -53,7 +53,6 @@ class Engine:
     prices: Prices = field(default_factory=Prices)
     starts: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(os.cpu_count() or 2))
     """Agents that start at the same time: more than about one for each core only makes all of them slower."""
-    free_slots: Callable[[], int] = lambda: 1
     backoff_s: float = 5.0
     """First wait after an API failure that the CLI gave up on; doubled each time, at most five minutes."""
 

@@ -27,6 +27,11 @@ async def total_cost_usd(client: ClaudeSDKClient, timeout_s: float = 10.0) -> fl
     return float(total) if isinstance(total, int | float) else 0.0
 
 
-async def interrupt(client: ClaudeSDKClient, timeout_s: float = 10.0) -> None:
-    """Interrupt the turn and drop what is queued behind it: a plain interrupt lets queued prompts run next."""
-    await _request(client, {"subtype": "interrupt", "cancel_queued": True}, timeout_s)
+async def interrupt(client: ClaudeSDKClient, timeout_s: float = 10.0) -> list[str]:
+    """Interrupt the turn and drop what is queued behind it: a plain interrupt lets queued prompts run next.
+
+    Returns the uuids of dropped prompts. One that was sent a moment ago counts as queued, and gets no result.
+    """
+    answer = await _request(client, {"subtype": "interrupt", "cancel_queued": True}, timeout_s)
+    dropped = answer.get("cancelled")
+    return [str(ident) for ident in dropped] if isinstance(dropped, list) else []

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from supervisor.core.errors import LockedError
+from supervisor.core.errors import LockedError, StoreError
 from supervisor.engine.process import ProcessId, identify, is_alive
 
 if TYPE_CHECKING:
@@ -31,8 +31,13 @@ class BatchLock:
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock and write who we are into the file. Raises LockedError with the holder's pid."""
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        """Take the lock and write who we are into the file. Raises LockedError with the holder's pid, StoreError."""
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreError(
+                f"cannot open {self._path}: {error.strerror}", "make the state directory writable"
+            ) from error
         if not self._try(fd):
             os.close(fd)
             named = _named(self._path)

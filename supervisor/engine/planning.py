@@ -1,4 +1,4 @@
-"""How a ticket's next attempt begins: which session, in which mode, with which words, and how much it may spend.
+"""How a ticket's next attempt begins: which session, in which mode, with which words.
 
 The rule: a session that reached the disk is resumed; one that never did is begun under the same id; a fresh session
 replaces it only when the resume itself failed. Whether our last prompt is repeated or gone on from depends on whether
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.core import budget, prompts
+from supervisor.core import events as ev
+from supervisor.core import prompts
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
 from supervisor.engine import transcripts
 from supervisor.engine.attempt import Plan
@@ -34,6 +35,8 @@ _CUT_OFF = {
     Outcome.LIMIT: "a limit was reached; it has been raised",
     Outcome.FAILED_RUN: "it failed",
 }
+_NEITHER = frozenset({Outcome.LOST, Outcome.INTERRUPTED})
+"""Outcomes that say nothing about the agent: they neither count in a row of failures nor end one."""
 
 
 class Planner:
@@ -46,6 +49,16 @@ class Planner:
     @property
     def _snapshot(self) -> TicketSnapshot:
         return self._engine.board[self._ticket.id]
+
+    async def is_finished(self) -> bool:
+        """Return whether the agent has said it is done and nothing was asked of it since: only the check is left."""
+        prompt, attempts = await self._engine.journal.store.last_prompt(self._ticket.id), await self.attempts()
+        last = attempts[-1] if attempts else None
+        if prompt is None or last is None or not prompt.answered or self._snapshot.stale_instructions:
+            return False
+        since = self._snapshot.operator_at or 0.0
+        succeeded = last.subtype == "success" and last.terminal_reason == "completed" and not last.is_error
+        return succeeded and prompt.attempt == last.number and prompt.at >= since
 
     async def plan(self) -> Plan:
         """Return how the next attempt begins. Raises StoreError."""
@@ -60,8 +73,13 @@ class Planner:
         return await self._resume(session, prompt, facts.has_prompt)
 
     def _first(self, session: str) -> Plan:
-        told = prompts.fingerprint(self._ticket)
-        return Plan(Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, self._ticket.prompt, None, told)
+        return Plan(
+            Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, self._ticket.prompt, None, self._fingerprint
+        )
+
+    @property
+    def _fingerprint(self) -> str:
+        return prompts.fingerprint(self._ticket)
 
     async def _again_under(self, session: str, prompt: PromptRecord | None) -> Plan:
         """The session never reached the disk: begin it under the same id.
@@ -69,49 +87,79 @@ class Planner:
         If the ticket ran before (its transcript is gone), the prompt carries the facts, as in a fallback.
         """
         facts = await self._facts(session=None)
-        if facts.empty and prompt is not None and prompt.kind is PromptKind.TASK and prompt.text == self._ticket.prompt:
-            told = prompts.fingerprint(self._ticket)
-            return Plan(Mode.FRESH, session, prompt.uuid, PromptKind.TASK, prompt.text, None, told)
+        same = prompt is not None and prompt.kind is PromptKind.TASK and prompt.text == self._ticket.prompt
+        if facts.empty and prompt is not None and same:
+            return Plan(Mode.FRESH, session, prompt.uuid, PromptKind.TASK, prompt.text, None, self._fingerprint)
         text = prompts.fallback(self._ticket, facts)
-        told = prompts.fingerprint(self._ticket)
-        return Plan(Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, text, None, told)
+        return Plan(Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, text, None, self._fingerprint)
 
     async def _resume(self, session: str, prompt: PromptRecord | None, taken_in: bool) -> Plan:
         """Go on in the session: repeat a prompt it never saw, else continue."""
-        told = prompts.fingerprint(self._ticket)
         changed = self._snapshot.stale_instructions
         if prompt is not None and not taken_in and not changed:
-            known = self._snapshot.session_instructions or told
+            known = self._snapshot.session_instructions or self._fingerprint
             return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, prompt.text, session, known)
         last = (await self.attempts() or (None,))[-1]
         reason = _CUT_OFF.get(last.outcome, "it ended") if last and last.outcome else "it ended"
         text = prompts.continue_after(reason, self._ticket, changed=changed)
-        return Plan(Mode.RESUME, session, str(uuid.uuid4()), PromptKind.CONTINUE, text, session, told)
+        return self._continue(session, PromptKind.CONTINUE, text)
+
+    def _continue(self, session: str, kind: PromptKind, text: str) -> Plan:
+        return Plan(Mode.RESUME, session, str(uuid.uuid4()), kind, text, session, self._fingerprint)
+
+    def say(self, kind: PromptKind, text: str) -> Plan:
+        """Return a plan that says something new in the ticket's session, which reached the disk."""
+        session = self._snapshot.session_id
+        assert session is not None
+        return self._continue(session, kind, text)
 
     async def fallback(self) -> Plan:
         """Return the one fresh attempt that follows a failed resume. Raises StoreError."""
         old = self._snapshot.session_id
         text = prompts.fallback(self._ticket, await self._facts(session=old))
-        told = prompts.fingerprint(self._ticket)
-        return Plan(Mode.FALLBACK, str(uuid.uuid4()), str(uuid.uuid4()), PromptKind.TASK, text, old, told)
+        ident, prompt = str(uuid.uuid4()), str(uuid.uuid4())
+        return Plan(Mode.FALLBACK, ident, prompt, PromptKind.TASK, text, old, self._fingerprint)
 
     async def attempts(self) -> tuple[AttemptRecord, ...]:
         """Return the ticket's attempts so far, oldest first."""
         return await self._engine.journal.store.attempts(self._ticket.id)
 
-    async def streak(self, outcome: Outcome) -> int:
-        """Return how many attempts ended that way in a row, newest first, without one that got a prompt answered.
+    async def _recent(self) -> list[AttemptRecord]:
+        """Return the attempts since the operator last took the ticket up, newest first, without those that were cut."""
+        since = self._snapshot.operator_at or 0.0
+        return [a for a in reversed(await self.attempts()) if a.started >= since and a.outcome not in _NEITHER]
 
-        Attempts that were lost with the supervisor or stopped by the operator neither count nor break the row.
-        """
+    async def api_failures(self) -> int:
+        """Return how many attempts in a row the API has failed."""
         count = 0
-        for attempt in reversed(await self.attempts()):
-            if attempt.outcome in (Outcome.LOST, Outcome.INTERRUPTED):
-                continue
-            if attempt.outcome is not outcome or (outcome is Outcome.CRASHED and attempt.subtype == "success"):
+        for attempt in await self._recent():
+            if attempt.outcome is not Outcome.API_ERROR:
                 break
             count += 1
         return count
+
+    async def crashes(self) -> int:
+        """Return how many attempts in a row ended without any prompt answered, by a crash or a refused resume."""
+        return len(await self._without_progress())
+
+    async def may_fall_back(self) -> bool:
+        """Return whether no fresh session has replaced another since a prompt was last answered."""
+        return all(a.mode is not Mode.FALLBACK for a in await self._without_progress())
+
+    async def _without_progress(self) -> list[AttemptRecord]:
+        row = []
+        for attempt in await self._recent():
+            stuck = attempt.outcome in (Outcome.CRASHED, Outcome.FAILED_RESUME)
+            if not stuck or attempt.subtype is not None:
+                break
+            row.append(attempt)
+        return row
+
+    async def failed_checks(self) -> int:
+        """Return how often the check has failed since the ticket began or the operator took it up again."""
+        since = self._snapshot.operator_at or 0.0
+        events = await self._engine.journal.store.events(self._ticket.id)
+        return sum(isinstance(e, ev.Verified) and e.exit_code != 0 and e.at >= since for e in events)
 
     async def _facts(self, session: str | None) -> prompts.Facts:
         earlier = [a for a in await self.attempts() if a.num_turns or a.outcome is Outcome.DONE]
@@ -134,13 +182,3 @@ class Planner:
         if path is None:
             return ""
         return (await anyio.to_thread.run_sync(transcripts.read, path, None, 0.0)).last_words[:_WORDS]
-
-    def reserve(self) -> float:
-        """Return the money kept free below the ticket's cap, USD."""
-        return budget.reserve(self._ticket.reserve_usd, 0.0)
-
-    def cap(self) -> float | None:
-        """Return what the next attempt may spend, USD; None without a limit, zero or less for nothing."""
-        totals = self._engine.board.totals()
-        unreserved = self._engine.purse.unreserved(totals.spent_usd)
-        return budget.attempt_cap(self._snapshot.headroom_usd, self.reserve(), unreserved, self._engine.free_slots())

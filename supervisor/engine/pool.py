@@ -1,7 +1,7 @@
-"""The pool: which ticket runs next, and on how many slots.
+"""The pool: which ticket runs next, on how many slots, and with how much money.
 
 Priority first, then the file's order; ``after`` waits for those to be done. The pool never runs a ticket itself: each
-has a runner in a task group of its own inside the pool's, and comes back here when it rests.
+has a runner in a task of its own inside the pool's group, and comes back here when it rests.
 """
 
 from __future__ import annotations
@@ -11,28 +11,24 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
-from supervisor.core.model import State, TicketSnapshot
-from supervisor.core.spec import DEFAULT_RESERVE_USD
+from supervisor.core.model import State, TicketSnapshot, Why
 from supervisor.core.verbs import BY_NAME, CANCEL, INTERRUPT, RESUME, Verb
 from supervisor.engine.attempt import Wanted
-from supervisor.engine.runner import NO_MONEY, Runner
+from supervisor.engine.groups import task_group
+from supervisor.engine.runner import NO_MONEY, RESTS, Runner
+from supervisor.engine.treasury import allowance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anyio.abc import TaskGroup
+
     from supervisor.core.board import Board
-    from supervisor.core.spec import TicketSpec
     from supervisor.engine.context import Engine
 
 _DEAD_END = {State.FAILED, State.CANCELLED}
 _STOPS = {INTERRUPT: Wanted.PAUSE, CANCEL: Wanted.CANCEL}
 """What a verb asks of a ticket's runner."""
-_RESTS = {
-    INTERRUPT: (State.PAUSED, "interrupted by you"),
-    CANCEL: (State.CANCELLED, "cancelled by you"),
-    RESUME: (State.QUEUED, "resumed by you"),
-}
-"""Where a verb puts a ticket that has no runner."""
 
 
 class Pool:
@@ -42,22 +38,17 @@ class Pool:
         self._engine = engine
         self._specs = {t.id: t for t in engine.spec.tickets}
         self._runners: dict[str, Runner] = {}
-        self._group: anyio.abc.TaskGroup | None = None
+        self._group: TaskGroup | None = None
         self._wake = anyio.Event()
         self._stopping = False
         self.slots = engine.spec.slots
         self.finished = anyio.Event()
         """Set when ``run`` has left, whatever the reason: no agent of ours runs any more."""
-        engine.free_slots = self._free_slots
 
     @property
     def board(self) -> Board:
         """The live board."""
         return self._engine.board
-
-    def _free_slots(self) -> int:
-        """Return the slots that money is shared among: the free ones and the one of the ticket that asks."""
-        return max(1, self.slots - len(self._runners) + 1)
 
     async def run(self, *, stay: bool = False) -> None:
         """Run tickets until nothing can move any more, or with ``stay`` until ``stop`` was called.
@@ -65,7 +56,7 @@ class Pool:
         Raises StoreError when the disk refuses what must be written; the agents are ended before it leaves.
         """
         try:
-            async with anyio.create_task_group() as self._group:
+            async with task_group() as self._group:
                 await self._loop(stay)
         finally:
             self._group = None
@@ -75,9 +66,8 @@ class Pool:
         await self._explain_the_blocked()
         while not (self._stopping and not self._runners):
             self._wake = anyio.Event()
-            if not self._stopping:
-                await self._release_parked()
-                self._start_what_fits()
+            await self._release_parked()
+            await self._start_what_fits()
             if not stay and self._at_an_end():
                 return
             await self._pause()
@@ -95,33 +85,40 @@ class Pool:
     async def _release_parked(self) -> None:
         now = self._engine.clock()
         for ticket in self.board.rows():
-            if ticket.state is State.PARKED and (ticket.until is None or ticket.until <= now):
-                await self._move(ticket, State.QUEUED)
+            if ticket.state is State.PARKED and (ticket.until is None or ticket.until <= now) and not self._stopping:
+                await self._move(ticket.id, State.PARKED, State.QUEUED)
 
-    def _start_what_fits(self) -> None:
-        for ticket in self._queue():
-            if len(self._runners) >= self.slots or self._out_of_money():
+    async def _start_what_fits(self) -> None:
+        """Start tickets while there are slots and money. Tickets whose own budget is used up are told so."""
+        ready = self._queue()
+        free = min(self.slots - len(self._runners), len(ready))
+        for ticket in ready:
+            if free <= 0 or self._stopping:
                 return
-            self._start(self._specs[ticket.id])
+            spec = self._specs[ticket.id]
+            may = allowance(self._engine, spec, ticket, sharers=free)
+            if may.own_limit:
+                await self._needs_more(ticket)
+            elif may.nothing:
+                self.board.announce(notice=f"{NO_MONEY}: queued tickets stay queued")
+                return
+            elif ticket.id in self.board and self.board[ticket.id] is ticket:
+                self._engine.purse.promise(ticket.id, may.cap_usd)
+                self._start(ticket.id, Runner(spec, self._engine, may.cap_usd))
+                free -= 1
 
-    def _out_of_money(self) -> bool:
-        """Whether the batch's budget leaves nothing for another ticket; said once in the summary bar."""
-        left = self._engine.purse.unreserved(self.board.totals().spent_usd)
-        if left is None or left > DEFAULT_RESERVE_USD:
-            return False
-        if not self._runners:
-            self.board.announce(notice="the batch's budget is used up: queued tickets stay queued")
-        return True
+    async def _needs_more(self, ticket: TicketSnapshot) -> None:
+        words = f"${max(0.0, ticket.headroom_usd or 0.0):.2f} left, less than the reserve"
+        event = ev.StateChanged(ticket.id, self._engine.clock(), State.NEEDS_YOU, Why.LIMIT, words)
+        await self._engine.journal.emit(event, expect=State.QUEUED)
 
     def _queue(self) -> list[TicketSnapshot]:
         """Return the tickets that may start now, first one first."""
-        ready = [
-            t
-            for t in self.board.rows()
-            if t.state is State.QUEUED and t.id in self._specs and t.id not in self._runners
-            and self.blocker(t) is None and not (t.detail == NO_MONEY and self._runners)
-        ]  # fmt: skip
+        ready = [t for t in self.board.rows() if t.state is State.QUEUED and t.pending is None and self._is_free(t)]
         return sorted(ready, key=lambda t: (-t.priority, t.order))
+
+    def _is_free(self, ticket: TicketSnapshot) -> bool:
+        return ticket.id in self._specs and ticket.id not in self._runners and self.blocker(ticket) is None
 
     def blocker(self, ticket: TicketSnapshot) -> str | None:
         """Return the id of the first ticket this one waits for, or None."""
@@ -130,32 +127,34 @@ class Pool:
                 return other
         return None
 
-    def _start(self, ticket: TicketSpec) -> None:
+    def _start(self, ticket: str, runner: Runner) -> None:
         assert self._group is not None
-        runner = self._runners[ticket.id] = Runner(ticket, self._engine)
-        self._group.start_soon(self._run_one, ticket.id, runner)
+        self._runners[ticket] = runner
+        self._group.start_soon(self._run_one, ticket, runner)
 
     async def _run_one(self, ticket: str, runner: Runner) -> None:
         try:
             await runner.run()
         finally:
             del self._runners[ticket]
-            await self._explain_the_blocked()
+            self._engine.purse.release(ticket)
             self._wake.set()
+        await self._explain_the_blocked()
 
     async def _explain_the_blocked(self) -> None:
         """Tickets that wait for one that will not be done say so."""
-        for ticket in self.board.rows():
-            other = self.blocker(ticket) if ticket.state is State.QUEUED else None
+        for ident in [t.id for t in self.board.rows() if t.state is State.QUEUED]:
+            ticket = self.board[ident]
+            other = self.blocker(ticket)
             if other is None:
                 continue
-            words = "blocked by" if self.board[other].state in _DEAD_END else "after"
-            if ticket.detail != f"{words} {other}":
-                await self._move(ticket, State.QUEUED, detail=f"{words} {other}")
+            detail = f"{'blocked by' if self.board[other].state in _DEAD_END else 'after'} {other}"
+            if ticket.detail != detail:
+                await self._move(ident, State.QUEUED, State.QUEUED, detail)
 
-    async def _move(self, ticket: TicketSnapshot, to: State, detail: str = "") -> None:
-        event = ev.StateChanged(ticket.id, self._engine.clock(), to, detail=detail)
-        await self._engine.journal.emit(event)
+    async def _move(self, ticket: str, old: State, to: State, detail: str = "", *, by_operator: bool = False) -> bool:
+        event = ev.StateChanged(ticket, self._engine.clock(), to, detail=detail, by_operator=by_operator)
+        return await self._engine.journal.emit(event, expect=old)
 
     def submit(self, verb: str, tickets: Sequence[str]) -> None:
         """Take an operator's verb. Never blocks; the pending mark is on the board when it returns.
@@ -170,22 +169,21 @@ class Pool:
                 self._group.start_soon(self._carry_out, BY_NAME[verb], ticket)
 
     async def _carry_out(self, verb: Verb, ticket: str) -> None:
+        """Write the wish down, so that a crash does not undo it, then do it."""
+        await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), verb.name))
         runner = self._runners.get(ticket)
         if runner is not None and verb in _STOPS:
             runner.stop(_STOPS[verb])
-        elif runner is None and verb.applies(self.board[ticket]):
-            to, detail = _RESTS[verb]
-            await self._move(self.board[ticket], to, detail)
-        else:
-            self.board.apply(ev.VerbPending(ticket, self._engine.clock(), None))
+        elif runner is not None or not await fulfil(self._engine, verb, ticket):
+            await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), None))
+        await self._explain_the_blocked()
         self._wake.set()
 
     def stop(self) -> None:
         """Let every ticket rest and ``run`` return: interrupt, result, disconnect, all of them together."""
-        if self._stopping:
-            return
-        self._stopping = True
-        self.board.announce(stopping=True, notice="stopping: agents are interrupted and rest")
+        if not self._stopping:
+            self._stopping = True
+            self.board.announce(stopping=True, notice="stopping: agents are interrupted and rest")
         for runner in self._runners.values():
             runner.stop(Wanted.REST)
         self._wake.set()
@@ -196,3 +194,13 @@ class Pool:
         if self._group is not None:
             for runner in self._runners.values():
                 self._group.start_soon(runner.kill)
+
+
+async def fulfil(engine: Engine, verb: Verb, ticket: str) -> bool:
+    """Do what a verb asks of a ticket that no runner has; return whether it applied."""
+    snapshot = engine.board[ticket]
+    if not verb.applies(snapshot):
+        return False
+    to, detail = RESTS[_STOPS[verb]] if verb in _STOPS else (State.QUEUED, "resumed by you")
+    event = ev.StateChanged(ticket, engine.clock(), to, detail=detail, by_operator=verb is RESUME)
+    return await engine.journal.emit(event, expect=snapshot.state)

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import anyio
 
+from supervisor.core.errors import StoreError
+
 TERM_GRACE_S = 5.0
 """How long a process gets between TERM and KILL."""
 _POLL_S = 0.02
@@ -122,6 +124,27 @@ def _signal(process: ProcessId, number: signal.Signals) -> None:
             os.kill(process.pid, number)
 
 
+_GIT_LOCATORS = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX",
+)  # fmt: skip
+
+
+def forget_git_locators() -> None:
+    """Take out of our environment what would point git, and every agent's git, at another repository.
+
+    git sets these for its hooks and aliases, so we have them when we are started from one.
+    """
+    for name in _GIT_LOCATORS:
+        os.environ.pop(name, None)
+
+
+def end_group(pid: int) -> None:
+    """End a process group of ours, whatever is left of it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
 _PYTHON_LAUNCHER = """\
 import ctypes, os, signal, sys
 if os.getpid() != os.getpgrp():
@@ -144,6 +167,11 @@ def write_launcher(path: Path, cli: Path) -> Path:
         command = f"exec {shlex.quote(setsid)} {shlex.quote(setpriv)} --pdeathsig TERM -- {shlex.quote(str(cli))}"
     else:
         command = f"exec {shlex.quote(sys.executable)} -I -S -c {shlex.quote(_PYTHON_LAUNCHER)} {shlex.quote(str(cli))}"
-    path.write_text(f'#!/bin/sh\n{command} "$@"\n')
-    path.chmod(0o700)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(f'#!/bin/sh\n{command} "$@"\n')
+        draft.chmod(0o700)
+        draft.replace(path)  # in one step: another supervisor may be starting an agent with the old one
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}", "make the state directory writable") from error
     return path

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
-from supervisor.core.model import ACTIVE, AttemptRecord, Outcome, State, TicketSnapshot
+from supervisor.core.budget import lost_spend
+from supervisor.core.model import ACTIVE, AttemptRecord, Outcome, State, TicketSnapshot, Why
+from supervisor.core.verbs import BY_NAME, RESUME
 from supervisor.engine import transcripts
+from supervisor.engine.pool import fulfil
 from supervisor.engine.process import ProcessId, identify, is_alive, stop
 
 if TYPE_CHECKING:
@@ -43,18 +46,39 @@ class Recovered:
 
 
 async def recover(engine: Engine) -> Recovered:
-    """Stop survivors, close open attempts as lost, and put their tickets back into the queue. Raises StoreError."""
-    rows = [(t, await engine.journal.store.attempts(t.id)) for t in engine.board.rows()]
-    attempts = [(t, a) for t, all_ in rows for a in all_ if a.ended is None]
-    survivors = await _stop_survivors(engine, [a for _, a in attempts])
-    for ticket, attempt in attempts:
+    """Stop survivors, close open attempts as lost, and put every ticket where it belongs. Raises StoreError."""
+    rows = [(t.id, await engine.journal.store.attempts(t.id)) for t in engine.board.rows() if t.attempts]
+    open_ = [(ticket, a) for ticket, attempts in rows for a in attempts if a.ended is None]
+    survivors = await _stop_survivors(engine, [a for _, a in open_])
+    for ticket, attempt in open_:
         await _close(engine, ticket, attempt)
-    for ticket in engine.board.rows():
-        if ticket.state in ACTIVE:
-            await engine.journal.emit(
-                ev.StateChanged(ticket.id, engine.clock(), State.QUEUED, detail="goes on where it was cut off")
-            )
-    return Recovered(survivors, len(attempts))
+    last = {ticket: attempts[-1] for ticket, attempts in rows if attempts}
+    for snapshot in engine.board.rows():
+        await _place(engine, snapshot, last.get(snapshot.id))
+    return Recovered(survivors, len(open_))
+
+
+async def _place(engine: Engine, ticket: TicketSnapshot, last: AttemptRecord | None) -> None:
+    """Carry out what the operator had asked for, else put a ticket that was at work where its last ending puts it."""
+    if ticket.pending is not None:
+        verb = BY_NAME.get(ticket.pending)
+        at_work = ticket.state in ACTIVE and verb is RESUME
+        if verb is None or at_work or not await fulfil(engine, verb, ticket.id):
+            await engine.journal.emit(ev.Wished(ticket.id, engine.clock(), None))
+    now = engine.board[ticket.id]
+    if now.state not in ACTIVE:
+        return
+    to, why, detail = _ENDINGS.get(last.outcome if last else None, (State.QUEUED, None, "goes on where it was cut off"))
+    if last is not None and to is State.FAILED:
+        detail = last.detail or detail
+    await engine.journal.emit(ev.StateChanged(now.id, engine.clock(), to, why, detail))
+
+
+_ENDINGS: dict[Outcome | None, tuple[State, Why | None, str]] = {
+    Outcome.LIMIT: (State.NEEDS_YOU, Why.LIMIT, "a limit was reached"),
+    Outcome.FAILED_RUN: (State.FAILED, None, "the run failed"),
+}
+"""Endings that were recorded just before the supervisor went, and are not gone on from without the operator."""
 
 
 async def _stop_survivors(engine: Engine, attempts: list[AttemptRecord]) -> int:
@@ -87,24 +111,16 @@ def _registered(config_dir: Path, sessions: set[str]) -> list[ProcessId]:
     return found
 
 
-async def _close(engine: Engine, ticket: TicketSnapshot, attempt: AttemptRecord) -> None:
+async def _close(engine: Engine, ticket: str, attempt: AttemptRecord) -> None:
     """Complete an attempt's row; its spend since the last result is estimated from the session's own file."""
     estimate = 0.0
     path = await anyio.to_thread.run_sync(transcripts.find, engine.launch.config_dir, attempt.session_id)
     if path is not None:
-        since = await _last_result(engine, ticket.id, attempt)
+        since = await _last_result(engine, ticket, attempt)
         facts = await anyio.to_thread.run_sync(transcripts.read, path, None, since)
-        estimate = facts.usage.estimate(engine.prices) or 0.0
-    await engine.journal.emit(
-        ev.AttemptEnded(
-            ticket.id,
-            engine.clock(),
-            attempt.number,
-            Outcome.LOST,
-            "the supervisor was stopped",
-            estimated_usd=estimate,
-        )
-    )
+        estimate = lost_spend(facts.usage, engine.prices, attempt.cap_usd)
+    ids, words = (ticket, engine.clock(), attempt.number), "the supervisor was stopped"
+    await engine.journal.emit(ev.AttemptEnded(*ids, Outcome.LOST, words, estimated_usd=estimate))
 
 
 async def _last_result(engine: Engine, ticket: str, attempt: AttemptRecord) -> float:

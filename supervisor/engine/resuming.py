@@ -6,7 +6,7 @@ The rule is the engine's own, ``core.resume.classify``; this is it for programs 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from supervisor.core.errors import SupervisorError
 from supervisor.core.model import Outcome
@@ -16,7 +16,7 @@ from supervisor.core.sessions import ending_of, is_session_id, last_result
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator
 
-    from claude_agent_sdk import ClaudeAgentOptions, Message
+    from claude_agent_sdk import ClaudeAgentOptions, Message, ResultMessage
 
     Prompt = str | AsyncIterable[dict[str, Any]]
 
@@ -65,6 +65,11 @@ class ResumingRun:
     """Everything the last attempt yielded; the session id to store is in its result."""
 
     @property
+    def result(self) -> ResultMessage | None:
+        """The last result that is no ghost: mostly, not always, the last message. None after a crash."""
+        return cast("ResultMessage | None", last_result(self.messages))
+
+    @property
     def resumed(self) -> bool:
         """Whether the session really went on: only then is its previous cost to be subtracted."""
         return self.attempts[-1].resume is not None
@@ -86,13 +91,14 @@ def query(*, prompt: Prompt, options: ClaudeAgentOptions) -> AsyncIterator[Messa
 async def run_resuming(prompt: Prompt, options: ClaudeAgentOptions, query_fn: QueryFn = query) -> ResumingRun:
     """Run a prompt in the session that ``options.resume`` names, or in a fresh one if that resume fails.
 
-    A failure before the agent's first own message, raised or returned as an error result, is a failed resume; it is
-    tried once more without ``resume``. Position decides, since the shape of a failed resume is undocumented. (Seen with
-    SDK 0.2.189: no message, and a ``ResultError`` that says "No conversation found with session ID".) An API error
-    reported by the CLI, not the agent, is no message of the agent's.
+    A failure before the agent's first own message, whether the CLI left with an error or returned an error result, is a
+    failed resume; it is tried once more without ``resume``. Position decides, since the shape is undocumented. (Seen
+    with SDK 0.2.189: no message, and a ``ResultError`` that says "No conversation found with session ID".) What a
+    subagent says, and what the CLI says about an API error, is no message of the agent's own.
 
-    Nothing else is tried again: a run that had begun would be paid for twice, and limits, API errors, interrupts and
-    mistakes of the call itself (no working directory, no CLI, wrong arguments) meet a fresh session just the same.
+    Nothing else is tried again: a run that had begun would be paid for twice; a CLI that was killed says nothing about
+    the session; and limits, API errors, interrupts and mistakes of the call itself (no working directory, no CLI, wrong
+    arguments) meet a fresh session just the same.
 
     A single-shot ``query()`` yields an error result and then raises; the raise is intentional. Here such a run is
     returned, with the result as its last message: it holds the session id that is needed to resume with a higher

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 64 << 20
 """Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
 _STDERR_LINES = 60
+_READER_S = 2.0
+"""How long a failed write waits for the reader to learn why."""
 _BEYOND_THE_TICKET = (
     "ListAgents", "SendMessage", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList",
     "ScheduleWakeup", "Workflow",
@@ -114,6 +116,11 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def answered(self) -> bool:
+        """Whether the last prompt sent has had its result."""
+        ...
+
+    @property
     def unknown(self) -> int:
         """How many messages were of kinds we do not know."""
         ...
@@ -134,8 +141,15 @@ class AgentSession(Protocol):
         """Return the next event; None when the stream has ended."""
         ...
 
-    async def interrupt(self) -> None:
-        """Stop the turn; its result follows on the stream."""
+    def drain(self) -> list[Event]:
+        """Return the events that came in and were not asked for. Called once, after ``close``."""
+        ...
+
+    async def interrupt(self) -> bool:
+        """Stop the turn; return whether the prompt had not been begun and was dropped.
+
+        Its result follows on the stream, unless it was dropped.
+        """
         ...
 
     async def close(self) -> bool:
@@ -186,6 +200,7 @@ class ClaudeSession:
         self._client: ClaudeSDKClient | None = None
         self._process: ProcessId | None = None
         self._failure: Failure | None = None
+        self._ended = anyio.Event()
         send: MemoryObjectSendStream[Event]
         receive: MemoryObjectReceiveStream[Event]
         send, receive = anyio.create_memory_object_stream(math.inf)
@@ -205,6 +220,11 @@ class ClaudeSession:
     def usage(self) -> UsageMeter:
         """Token usage that no result has accounted for."""
         return self._translator.usage
+
+    @property
+    def answered(self) -> bool:
+        """Whether the last prompt sent has had its result."""
+        return self._translator.answered
 
     @property
     def unknown(self) -> int:
@@ -271,7 +291,7 @@ class ClaudeSession:
         from claude_agent_sdk._errors import MessageParseError  # the SDK raises it but does not export it
 
         _reading.set(self._translator)
-        with self._send:
+        try:
             while self._client is not None:
                 try:
                     async for message in self._client.receive_messages():
@@ -281,15 +301,17 @@ class ClaudeSession:
                 except MessageParseError as error:
                     self._translator.unknown += 1
                     self._send.send_nowait(self._translator.note(f"unreadable message: {error}", is_error=True))
-                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                    return  # closed from our side
-                except Exception as error:
-                    self._failure = self._explain(error, sdk)
-                    return
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # closed from our side
+        except Exception as error:
+            self._failure = self._explain(error, sdk)
+        finally:
+            self._send.close()
+            self._ended.set()
 
     async def send(self, uuid: str, text: str) -> None:
         """Send a prompt. The uuid makes it idempotent: the CLI only echoes a uuid that it has seen."""
-        self._translator.prompt_uuid = uuid
+        self._translator.expect(uuid)
 
         async def one() -> AsyncIterator[dict[str, Any]]:
             yield {
@@ -303,7 +325,9 @@ class ClaudeSession:
         try:
             await self._client.query(one())
         except Exception as error:
-            raise SessionFailed(self._explain(error, load_sdk())) from error
+            with anyio.move_on_after(_READER_S):
+                await self._ended.wait()  # the reader learns the exit code, a write only that it failed
+            raise SessionFailed(self._failure or self._explain(error, load_sdk())) from error
 
     async def next_event(self) -> Event | None:
         """Return the next event; None when the stream has ended."""
@@ -312,13 +336,26 @@ class ClaudeSession:
         except anyio.EndOfStream:
             return None
 
-    async def interrupt(self) -> None:
+    def drain(self) -> list[Event]:
+        """Return the events that came in and were not asked for, and give the stream up."""
+        left = []
+        try:
+            while True:
+                left.append(self._receive.receive_nowait())
+        except (anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
+            self._send.close()
+            self._receive.close()
+        return left
+
+    async def interrupt(self) -> bool:
         """Stop the turn; harmless when there is none, and when the process has just gone."""
-        if self._client is not None:
-            try:
-                await control.interrupt(self._client)
-            except Exception as error:  # whatever is wrong with the process shows on the stream
-                self._on_stderr(f"interrupt: {error}")
+        if self._client is None:
+            return False
+        try:
+            return self._translator.prompt_uuid in await control.interrupt(self._client)
+        except Exception as error:  # whatever is wrong with the process shows on the stream
+            self._on_stderr(f"interrupt: {error}")
+            return False
 
     async def kill(self) -> None:
         """End the process at once, by pid; the stream then ends by itself."""
@@ -331,8 +368,6 @@ class ClaudeSession:
         Shielded, because a teardown that is cancelled half-way leaves the CLI running and spending.
         """
         client, self._client = self._client, None
-        self._send.close()
-        self._receive.close()
         with anyio.CancelScope(shield=True):
             if client is not None:
                 try:
@@ -360,7 +395,10 @@ class ClaudeSession:
                 own_mistake=_is_own_mistake(told),
                 exit_code=error.exit_code,
             )
-        mistake = isinstance(error, sdk.CLINotFoundError | OSError) or "Working directory" in str(error)
+        causes = (error, error.__cause__)
+        mistake = any(isinstance(e, sdk.CLINotFoundError | OSError) for e in causes) or "Working directory" in str(
+            error
+        )
         return Failure(bounded(f"{error}".split("\n", 1)[0] or type(error).__name__, 1000), own_mistake=mistake)
 
 

@@ -49,19 +49,27 @@ def read(path: Path, prompt_uuid: str | None, since: float) -> TranscriptFacts:
     for line in _lines(path):
         facts.has_prompt = facts.has_prompt or (prompt_uuid is not None and line.get("uuid") == prompt_uuid)
         message = line.get("message")
-        if line.get("type") == "assistant" and isinstance(message, dict) and not line.get("isSidechain"):
-            _take(facts, message, _when(line) >= since)
+        if line.get("type") == "assistant" and isinstance(message, dict):
+            _take_words(facts, message)
+            _take_usage(facts, message, line, since)
+    for nested in path.with_suffix("").glob("subagents/*.jsonl"):
+        for line in _lines(nested):
+            message = line.get("message")
+            if line.get("type") == "assistant" and isinstance(message, dict):
+                _take_usage(facts, message, line, since)
     return facts
 
 
-def _take(facts: TranscriptFacts, message: dict[str, Any], counts: bool) -> None:
+def _take_words(facts: TranscriptFacts, message: dict[str, Any]) -> None:
     content = message.get("content")
-    if isinstance(content, list):
-        for block in content:
-            if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text", "")).strip():
-                facts.last_words = str(block["text"])
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text", "")).strip():
+            facts.last_words = str(block["text"])
+
+
+def _take_usage(facts: TranscriptFacts, message: dict[str, Any], line: dict[str, Any], since: float) -> None:
     usage, ident = message.get("usage"), message.get("id")
-    if counts and isinstance(usage, dict) and isinstance(ident, str):
+    if isinstance(usage, dict) and isinstance(ident, str) and _when(line) >= since:
         facts.usage.see(ident, str(message.get("model", "")), usage)
 
 

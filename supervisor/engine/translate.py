@@ -20,10 +20,20 @@ TEXT_CHARS = 20_000
 """Most characters of one text, input or result that travel on; the session's own file has the rest."""
 _QUIET = frozenset(
     {
-        "init", "status", "thinking_tokens", "hook_started", "hook_response", "task_started", "task_progress", "task_updated",
-        "task_notification", "background_tasks_changed", "files_persisted", "session_state_changed",
+        "background_tasks_changed",
+        "files_persisted",
+        "hook_response",
+        "hook_started",
+        "init",
+        "session_state_changed",
+        "status",
+        "task_notification",
+        "task_progress",
+        "task_started",
+        "task_updated",
+        "thinking_tokens",
     }
-)  # fmt: skip
+)
 """System subtypes that say nothing an operator would miss."""
 _TELLING = ("file_path", "notebook_path", "command", "pattern", "path", "url", "query", "description", "prompt")
 """Input fields of tools, most telling first."""
@@ -48,9 +58,15 @@ class Translator:
         self.agent_started = False
         """A real assistant message arrived: no ``error``, not a subagent's."""
         self.prompt_uuid: str | None = None
-        """The prompt that is outstanding; only a result that names it is ours."""
+        """The prompt sent last; only a result that names it is ours."""
+        self.answered = False
+        """That prompt has had its result."""
         self.unknown = 0
         self._strange_kinds: set[str] = set()
+
+    def expect(self, prompt_uuid: str) -> None:
+        """A prompt is about to be sent."""
+        self.prompt_uuid, self.answered = prompt_uuid, False
 
     def translate(self, message: object) -> Iterator[ev.Event]:
         """Yield what a message means, usually one or two events."""
@@ -151,6 +167,7 @@ class Translator:
 
     def _result(self, message: Any) -> Iterator[ev.Event]:
         ours = self._is_ours(message)
+        self.answered = self.answered or ours
         cost = self.meter.turn(message.total_cost_usd)
         self.usage.settle()
         if message.session_id and message.session_id != self._session_id:

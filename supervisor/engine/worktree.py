@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core.errors import WorktreeError
+from supervisor.engine.process import end_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from anyio.abc import ByteReceiveStream, Process
 
 _GIT_ENV = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _MAX_SLUG = 60
@@ -50,18 +54,49 @@ def slug(name: str) -> str:
     return f"{safe or 'ticket'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+GIT_DEADLINE_S = 600.0
+"""A checkout of a large repository takes minutes; a hook that waits for a person takes for ever."""
+
+
 async def git(cwd: Path, *args: str, check: bool = True) -> str:
-    """Run git and return what it printed, without the last newline. Raises WorktreeError with git's own words."""
+    """Run git and return what it printed, without the last newline. Raises WorktreeError with git's own words.
+
+    A cancelled or overdue git is ended with everything it started.
+    """
     try:
-        done = await anyio.run_process(
-            ["git", *args], cwd=cwd, check=False, env={**os.environ, **_GIT_ENV}, start_new_session=True
+        process = await anyio.open_process(
+            ["git", *args], cwd=cwd, stdin=subprocess.DEVNULL, env={**os.environ, **_GIT_ENV}, start_new_session=True
         )
     except FileNotFoundError:
         raise WorktreeError("git is not installed", "install git and try again") from None
-    if check and done.returncode:
-        words = done.stderr.decode(errors="replace").strip() or f"exit {done.returncode}"
+    try:
+        with anyio.fail_after(GIT_DEADLINE_S):
+            out, err = await _output_of(process)
+    except TimeoutError:
+        raise WorktreeError(f"git {args[0]} did not end in {GIT_DEADLINE_S:.0f} s", "look at its hooks") from None
+    finally:
+        if process.returncode is None:
+            end_group(process.pid)
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+    if check and process.returncode:
+        words = err.decode(errors="replace").strip() or f"exit {process.returncode}"
         raise WorktreeError(f"git {args[0]}: {words}", "see the message of git")
-    return done.stdout.decode(errors="replace").rstrip("\n")
+    return out.decode(errors="replace").rstrip("\n")
+
+
+async def _output_of(process: Process) -> tuple[bytes, bytes]:
+    async def drain(source: ByteReceiveStream | None, into: bytearray) -> None:
+        if source is not None:
+            async for chunk in source:
+                into += chunk
+
+    out, err = bytearray(), bytearray()
+    async with anyio.create_task_group() as group:
+        group.start_soon(drain, process.stdout, out)
+        group.start_soon(drain, process.stderr, err)
+    await process.wait()
+    return bytes(out), bytes(err)
 
 
 class Worktrees:
@@ -125,6 +160,7 @@ class Worktrees:
         path, branch = self.path(ticket), self.branch(ticket)
         draft = path.with_name(f".new-{path.name}")
         await self._discard_draft(draft)
+        await self._forget(path)
         exists = await git(self._repo, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False)
         where = [str(draft), branch] if exists else ["-b", branch, str(draft), await self._commit(base)]
         try:
@@ -138,13 +174,18 @@ class Worktrees:
             raise WorktreeError(f"no worktree for {ticket}: {error.message}", error.remedy) from None
         return Worktree(path, branch, await self._start_of(path, known_base or base), created=True)
 
+    async def _forget(self, path: Path) -> None:
+        """Take back git's record of a worktree of ours whose directory was deleted; nobody else's is touched."""
+        listed = await git(self._repo, "worktree", "list", "--porcelain")
+        if f"worktree {path}" in listed.splitlines() and not path.exists():
+            await git(self._repo, "worktree", "remove", "--force", str(path))
+
     async def _discard_draft(self, draft: Path) -> None:
         """Remove what an interrupted start left: no agent has ever worked in it."""
         self._home.mkdir(parents=True, exist_ok=True)
         if draft.exists():
             await git(self._repo, "worktree", "remove", "--force", str(draft), check=False)
             await anyio.to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
-        await git(self._repo, "worktree", "prune")
 
     async def _commit(self, base: str) -> str:
         found = await git(self._repo, "rev-parse", "--verify", "-q", f"{base}^{{commit}}", check=False)

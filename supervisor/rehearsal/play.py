@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.core.errors import LockedError
 from supervisor.engine.batch import STATE_DIR, make_state_dir
 from supervisor.engine.context import Engine, Launch
+from supervisor.engine.lock import holder
 from supervisor.engine.process import write_launcher
 from supervisor.preflight import check_repository, find_cli
 from supervisor.rehearsal.harness import RehearsalServer, clone_repo, prepare_sample
@@ -52,6 +54,8 @@ async def play(rehearsal: Rehearsal, load: Callable[[Path], BatchSpec], headless
         await check_repository(rehearsal.spec.repo)
     forget_credentials()
     async with AsyncExitStack() as stack:
+        if rehearsal.keep is not None and (first := holder(rehearsal.keep / STATE_DIR / "lock")) is not None:
+            raise LockedError(first.pid, str(rehearsal.keep))
         home = rehearsal.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="supervise-")))
         spec = await _spec(rehearsal, home, load)
         state_dir = home / STATE_DIR
@@ -95,6 +99,7 @@ def rehearsal_launch(home: Path, state_dir: Path, cli: Path, server: RehearsalSe
     def env(ticket: str) -> dict[str, str]:
         return {
             "HOME": str(home / "home"),
+            "CLAUDE_CONFIG_DIR": str(home / "claude"),
             "ANTHROPIC_BASE_URL": server.base_url(ticket),
             "ANTHROPIC_API_KEY": FAKE_KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -48,9 +48,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def to_row(record: Any, leave_out: frozenset[str] = frozenset()) -> dict[str, Any]:
+def to_row(record: Any) -> dict[str, Any]:
     """Return a record's fields as columns."""
-    return {f.name: to_column(getattr(record, f.name)) for f in fields(record) if f.name not in leave_out}
+    return {f.name: to_column(getattr(record, f.name)) for f in fields(record)}
 
 
 def from_row(kind: type[T], row: dict[str, Any]) -> T:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlite_utils import Migrations
 
+from supervisor.store import effects_schema
+
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
@@ -32,6 +34,7 @@ CREATE TABLE tickets (
   spent_usd REAL NOT NULL, estimated_usd REAL NOT NULL, budget_usd REAL, reserve_usd REAL NOT NULL,
   session_id TEXT, worktree TEXT, branch TEXT, base_commit TEXT, model TEXT,
   denials INTEGER NOT NULL, instructions TEXT NOT NULL DEFAULT '', session_instructions TEXT,
+  pending TEXT, operator_at REAL,
   created REAL NOT NULL, started REAL, ended REAL, last_activity REAL
 ) STRICT;
 CREATE UNIQUE INDEX tickets_session ON tickets(session_id);
@@ -58,3 +61,10 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_ticket ON events(ticket, seq);
 """
+
+
+@MIGRATIONS(name="0002_effects")
+def effects(db: Database) -> None:
+    """Effects, who claimed them, and the append-only log of all that happened to them."""
+    for statement in effects_schema.STATEMENTS:
+        db.execute(statement)

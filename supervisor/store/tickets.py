@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from sqlite_utils import Database as Connection
 
-_NOT_STORED = frozenset({"pending"})
-
 
 class TicketStore:
     """What the engine keeps of its tickets. All methods wait for the disk, none blocks the loop."""
@@ -61,7 +59,7 @@ class TicketStore:
 
 def append(db: Connection, event: ev.Event, snapshot: TicketSnapshot) -> None:
     """Write one event and all that follows from it. The caller holds the transaction."""
-    _put(db, "tickets", to_row(snapshot, _NOT_STORED), ("id",))
+    _put(db, "tickets", to_row(snapshot), ("id",))
     db.execute("INSERT INTO events (ticket, at, type, body) VALUES (:ticket, :at, :type, :body)", event_row(event))
     _EFFECTS.get(type(event), _nothing)(db, event)
 

@@ -226,6 +226,7 @@ async def _one_turn(session: Any, prompt: str, seconds: float = 30.0) -> ev.Turn
                     found = event
                     break
         await session.close()
+        session.drain()
         group.cancel_scope.cancel()
     return found
 
