@@ -141,7 +141,8 @@ def _where(args: argparse.Namespace, spec: BatchSpec) -> Path:
 
 
 def _is_headless(args: argparse.Namespace) -> bool:
-    return args.headless or args.json or not (sys.stdin.isatty() and sys.stdout.isatty())
+    """Textual reads from standard input and draws on standard error, so all three have to be the terminal."""
+    return args.headless or args.json or not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def _run(args: argparse.Namespace) -> int:

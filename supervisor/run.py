@@ -7,6 +7,7 @@ then does the screen end.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -93,6 +94,7 @@ async def _print(batch: Batch, as_json: bool) -> int:
 async def _draw(batch: Batch) -> int:
     from supervisor.app.app import SuperviseApp
 
+    _calm_collector()
     ending = Ending()
     ready = anyio.Event()
     app = SuperviseApp(batch, on_ready=ready.set)
@@ -122,6 +124,17 @@ async def _draw(batch: Batch) -> int:
     if fault:
         raise fault[0]
     return ending.code(batch)
+
+
+def _calm_collector() -> None:
+    """Keep the garbage collector from stopping the screen: a full collection over long transcripts takes 0.1 s.
+
+    What is loaded now stays for good, and full collections become rare; nearly all of what comes later is freed by
+    reference counts.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 100)
 
 
 def exit_with(code: int) -> None:

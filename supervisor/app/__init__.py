@@ -1,0 +1,1 @@
+"""The terminal application. Only here and in ``widgets`` is Textual imported."""

@@ -1,0 +1,65 @@
+"""What ctrl+p offers: verbs for the selected ticket, the other keys, and every ticket by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, Command
+from supervisor.app.screens.board import BoardScreen
+from widgets.cells import drawable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A line of the palette. ``title`` may hold anything; it is shown as it is, never as markup."""
+
+    title: str
+    help: str
+    run: Callable[[], None]
+
+
+class SuperviseCommands(Provider):
+    """Everything that can be done from here."""
+
+    async def discover(self) -> Hits:
+        """Offer what can be done now, before anything is typed."""
+        for offer in self._commands():
+            yield DiscoveryHit(Content(offer.title), offer.run, text=offer.title, help=offer.help)
+
+    async def search(self, query: str) -> Hits:
+        """Offer what matches, tickets included."""
+        matcher = self.matcher(query)
+        for offer in (*self._commands(), *self._tickets()):
+            score = matcher.match(offer.title)
+            if score > 0:
+                yield Hit(score, Content(offer.title), offer.run, text=offer.title, help=offer.help)
+
+    def _commands(self) -> Iterator[Offer]:
+        if isinstance(self.screen, BoardScreen):
+            for verb, words in self.screen.offered_verbs():
+                yield Offer(f"{verb.label} {words}", verb.help, partial(self.screen.action_verb, verb.name))
+            for command in BOARD_COMMANDS:
+                yield self._offer(command, self.screen.run_action)
+        for command in APP_COMMANDS:
+            if command.name != "palette":
+                yield self._offer(command, self.app.run_action)
+
+    def _offer(self, command: Command, run: Callable[[str], object]) -> Offer:
+        return Offer(command.label, f"{command.help} ({command.shown})", partial(self._later, run, command.action))
+
+    def _later(self, run: Callable[[str], object], action: str) -> None:
+        self.app.call_later(run, action)
+
+    def _tickets(self) -> Iterator[Offer]:
+        if isinstance(self.screen, BoardScreen):
+            for ticket in self.screen.port.board.rows():
+                words = f"go to {drawable(ticket.id)}  {drawable(ticket.title)}".rstrip()
+                yield Offer(words, "", partial(self.screen.go_to, ticket.id))

@@ -1,0 +1,27 @@
+"""What the screens need of the rest of the program. They know the engine by this protocol only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.core.board import Board
+
+
+class BatchPort(Protocol):
+    """A running batch, as the screens see it. All methods return at once and are called on the app's loop."""
+
+    @property
+    def board(self) -> Board:
+        """The projection that the screens draw."""
+
+    def submit(self, verb: str, tickets: Sequence[str]) -> None:
+        """Take a verb for some tickets. The pending mark is on the board on return; the answer comes as an event."""
+
+    def request_stop(self) -> None:
+        """Interrupt everything and let it rest; whoever runs the app calls its ``finish`` when that is done."""
+
+    def kill(self) -> None:
+        """Stop without waiting any longer; what was under way is settled at the next start."""

@@ -1,0 +1,88 @@
+"""The table's columns: which stand in what width, and that every row is exactly as wide as its terminal."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from supervisor.core.model import State, TicketSnapshot
+from tests.screens.scenes import HOSTILE, NOW
+from widgets import columns as cols
+from widgets.cells import joined
+
+
+def names(width: int, id_cells: int = 12) -> list[str]:
+    return [column.name for column in cols.arrange(width, id_cells)]
+
+
+def test_80_columns_have_one_ending_and_120_have_both_words() -> None:
+    assert names(80) == ["id", "state", "why", "attempts", "ending", "cost", "headroom"]
+    assert "ending" not in names(120)
+    assert {"subtype", "terminal_reason", "turns"} <= set(names(120))
+    assert {"title", "age", "last"} <= set(names(160))
+    assert "branch" in names(200)
+
+
+def test_columns_go_by_priority_as_it_gets_narrow() -> None:
+    gone = [set(names(80)) - set(names(width)) for width in range(79, 10, -1)]
+    assert all(a <= b for a, b in itertools.pairwise(gone))
+    assert names(47) == ["id", "state", "why", "headroom"]
+    assert names(12) == ["id"]
+
+
+def test_80_columns_leave_room_for_ids_and_for_what_happens() -> None:
+    by_name = {column.name: column.width for column in cols.arrange(80, cols.id_width(12, 80))}
+    assert by_name["id"] == 12
+    assert by_name["why"] >= 19
+    assert cols.id_width(40, 80) == 16
+
+
+@pytest.mark.parametrize("width", [80, 119, 120, 143, 144, 160, 200, 240])
+def test_columns_fill_the_width(width: int) -> None:
+    chosen = cols.arrange(width, 12)
+    assert cols.MARGIN + sum(c.width for c in chosen) + len(chosen) - 1 == width
+    assert cell_len(cols.header(chosen)) == width
+
+
+def test_the_words_that_end_an_attempt_are_whole_on_wide_terminals() -> None:
+    by_name = {column.name: column.width for column in cols.arrange(144, 12)}
+    assert by_name["subtype"] >= len("error_during_execution")
+    assert by_name["terminal_reason"] >= len("aborted_streaming")
+
+
+def test_a_fork_stands_under_its_parent_and_keeps_its_own_end() -> None:
+    chosen = cols.arrange(60, 12)
+    fork = TicketSnapshot("001-rounding.2", parent="001-rounding")
+    text = joined(tuple(cols.row(fork, chosen, cols.Look(NOW, depth=1))))
+    assert text.startswith("└ …ounding.2 ")
+
+
+texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=60))
+
+
+@given(title=texts, detail=texts, name=texts, reason=texts, width=st.integers(30, 220), until=st.booleans())
+def test_every_row_is_as_wide_as_the_terminal(
+    title: str, detail: str, name: str, reason: str, width: int, until: bool
+) -> None:
+    ticket = TicketSnapshot(
+        name,
+        title=title,
+        state=State.RUNNING,
+        detail=detail,
+        subtype=reason,
+        terminal_reason=reason,
+        branch=title,
+        until=NOW + 5 if until else None,
+        attempts=12_345,
+        spent_usd=1e7,
+        budget_usd=1e9,
+    )
+    chosen = cols.arrange(width, 12)
+    pieces = cols.row(ticket, chosen, cols.Look(NOW))
+    text = joined(tuple(pieces))
+    assert sum(cell_len(part) for part, _ in pieces) == cell_len(text) == sum(c.width for c in chosen) + len(chosen) - 1
+    assert "\n" not in text

@@ -1,0 +1,1 @@
+"""Textual widgets that draw frozen snapshots. They import ``supervisor.core`` and Textual, never the engine."""
