@@ -16,6 +16,8 @@ from supervisor.core.model import BatchTotals, Entry, EntryKind, State, TicketSn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from supervisor.core.effects import EffectView
+
     Listener = Callable[[ev.Event, TicketSnapshot, TicketSnapshot], None]
 
 TRANSCRIPT_CHARS = 160_000
@@ -69,6 +71,9 @@ class Board:
         self._order: tuple[str, ...] | None = None
         self._dirty: set[str] = set()
         self._listeners: list[Listener] = []
+        self._effects: dict[str, EffectView] = {}
+        self.effects_version = 0
+        """Rises with every change of an effect."""
         self.unknown = 0
         """Messages of kinds we do not know, counted over the batch."""
 
@@ -117,6 +122,23 @@ class Board:
         if found is None:
             found = self._transcripts[ticket] = Transcript()
         return found
+
+    def show_effect(self, view: EffectView) -> None:
+        """Take the new face of an effect; its ticket is drawn again too."""
+        self._effects[view.record.key] = view
+        self.effects_version += 1
+        if view.record.ticket in self._tickets:
+            self._dirty.add(view.record.ticket)
+
+    def effects(self) -> tuple[EffectView, ...]:
+        """Return all effects, the longest waiting first, then the others by key."""
+        return tuple(
+            sorted(self._effects.values(), key=lambda v: (not v.waits, v.since if v.waits else 0.0, v.record.key))
+        )
+
+    def effect(self, key: str) -> EffectView | None:
+        """Return one effect by its key as people read it."""
+        return self._effects.get(key)
 
     def drain(self) -> frozenset[str]:
         """Return the ids changed since the last call and forget them."""

@@ -189,6 +189,30 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class EffectView:
+    """What a screen shows of one effect: the record, its history, and whether it waits for the operator."""
+
+    record: EffectRecord
+    log: tuple[LogRow, ...] = ()
+    owner_dead: bool = False
+    """The process that claimed it, and its command, are proved dead."""
+    has_probe: bool = False
+    busy: bool = False
+    """A probe or a run is under way."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether only the operator can say how it goes on."""
+        return self.record.state in (EffectState.REQUESTED, EffectState.UNRESOLVED)
+
+    @property
+    def since(self) -> float:
+        """When it came to the state it is in."""
+        r = self.record
+        return r.settled_at or r.claimed_at or r.requested_at or 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class LogRow:
     """One line of the ledger's history, as it was written. ``hash`` covers all fields and the row before."""
 

@@ -30,11 +30,13 @@ class Facts:
     """``git diff --stat`` against the base."""
     last_words: str = ""
     """What the agent said last, where its session's file still tells."""
+    effects: tuple[str, ...] = ()
+    """One line for each effect that was asked for: what the ledger knows of it."""
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to tell."""
-        return not (self.earlier or self.changes or self.last_words)
+        return not (self.earlier or self.changes or self.last_words or self.effects)
 
 
 def changed_instructions(ticket: TicketSpec) -> str:
@@ -53,9 +55,17 @@ def facts_text(facts: Facts) -> str:
         parts.append("Earlier attempts at this ticket:\n" + "\n".join(f"- {line}" for line in facts.earlier))
     if facts.changes:
         parts.append("The working tree already differs from its base:\n" + facts.changes)
+    if facts.effects:
+        parts.append(effects_text(facts.effects))
     if facts.last_words:
         parts.append("The last thing said in the earlier conversation:\n" + facts.last_words)
     return "\n\n".join(parts)
+
+
+def effects_text(effects: tuple[str, ...]) -> str:
+    """Return what is certain about effects as a paragraph."""
+    lines = "\n".join(f"- {line}" for line in effects)
+    return f"What is certain about this ticket's effects, whatever the conversation says:\n{lines}"
 
 
 def fallback(ticket: TicketSpec, facts: Facts) -> str:
@@ -70,10 +80,14 @@ def fallback(ticket: TicketSpec, facts: Facts) -> str:
     )
 
 
-def continue_after(reason: str, ticket: TicketSpec, *, changed: bool) -> str:
+def continue_after(reason: str, ticket: TicketSpec, *, changed: bool, effects: tuple[str, ...] = ()) -> str:
     """Return the prompt that goes on with an interrupted conversation."""
-    words = f"The previous turn was cut off: {reason}. Check the state of the files, then go on with the ticket."
-    return f"{words}\n\n{changed_instructions(ticket)}" if changed else words
+    parts = [f"The previous turn was cut off: {reason}. Check the state of the files, then go on with the ticket."]
+    if effects:
+        parts.append(effects_text(effects))
+    if changed:
+        parts.append(changed_instructions(ticket))
+    return "\n\n".join(parts)
 
 
 def verify_failed(command: str, exit_code: int | None, output: str) -> str:

@@ -19,6 +19,8 @@ from supervisor.core import prompts
 from supervisor.core.budget import lost_spend
 from supervisor.core.model import Mode, Outcome, PromptKind, State
 from supervisor.core.resume import Ending, classify
+from supervisor.engine.asking import AttemptAsker
+from supervisor.engine.effect_caller import EffectCaller
 from supervisor.engine.groups import task_group
 from supervisor.engine.process import ProcessId
 from supervisor.engine.session import AgentSession, Failure, SessionFailed, SessionStart
@@ -110,6 +112,8 @@ class Attempt:
         self._waiting = anyio.CancelScope()
         """Around everything that is not the agent's turn: connecting, checking."""
         self._turn: anyio.CancelScope | None = None
+        self._asker = AttemptAsker(engine, ticket.id)
+        self._caller = EffectCaller(engine.effects, self._asker) if ticket.effects else None
         self._last: ev.TurnEnded | None = None
         self._stalled = False
 
@@ -142,6 +146,10 @@ class Attempt:
         if self._group is None or self._session is None or self._turn is None:
             self._waiting.cancel()
         else:
+            self._interrupt_soon()
+
+    def _interrupt_soon(self) -> None:
+        if self._turn is not None and self._group is not None and self._session is not None:
             self._turn.deadline = min(self._turn.deadline, anyio.current_time() + RESULT_GRACE_S)
             self._group.start_soon(self._interrupt, self._session)
 
@@ -174,6 +182,8 @@ class Attempt:
             project_instructions=t.project_instructions,
             max_turns=t.max_turns,
             cap_usd=cap_usd,
+            effects=tuple(self._engine.spec.effects[name] for name in t.effects),
+            caller=self._caller,
         )
 
     async def _converse(self, session: AgentSession) -> None:
@@ -223,13 +233,17 @@ class Attempt:
             if isinstance(event, ev.TurnEnded) and event.prompt_uuid == ident:
                 self._last = event
                 return event
+            if isinstance(event, ev.ToolReturned) and self._asker.stuck is not None:
+                self._interrupt_soon()  # the model has been told; it is not asked for its opinion
         return None
 
     async def _next(self, session: AgentSession) -> ev.Event | None:
-        with anyio.move_on_after(self._ticket.stall_minutes * 60):
-            return await session.next_event()
-        self._stalled = True
-        return None
+        while True:
+            with anyio.move_on_after(self._ticket.stall_minutes * 60):
+                return await session.next_event()
+            if self._caller is None or not self._caller.active:
+                self._stalled = True
+                return None
 
     async def _take(self, event: ev.Event) -> None:
         await self._emit(event)
@@ -262,7 +276,7 @@ class Attempt:
         return Ending(
             resumed=self._plan.resume,
             agent_started=session.agent_started,
-            interrupted=self._wanted is not None,
+            interrupted=self._wanted is not None or self._asker.stuck is not None,
             own_mistake=turn is None and failure is not None and failure.own_mistake,
             has_result=turn is not None,
             subtype=told.subtype if told else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,21 +11,29 @@ import anyio
 from supervisor.core import events as ev
 from supervisor.core.board import Board
 from supervisor.core.budget import Prices, Purse
-from supervisor.core.errors import StoreError
+from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.model import BatchTotals
 from supervisor.core.prompts import fingerprint
+from supervisor.engine import settling
 from supervisor.engine.context import Engine, Launch
+from supervisor.engine.desk import EffectDesk, Ruling
+from supervisor.engine.effects import EffectRunner, secrets_of
+from supervisor.engine.groups import task_group
 from supervisor.engine.journal import Journal
 from supervisor.engine.lock import BatchLock
 from supervisor.engine.pool import Pool
 from supervisor.engine.recovery import Recovered, recover
 from supervisor.engine.worktree import Worktrees
+from supervisor.store.ledger import Ledger
 from supervisor.store.tickets import TicketStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
+    from anyio.abc import TaskGroup
+
+    from supervisor.core.effects import EffectRecord
     from supervisor.core.spec import BatchSpec, TicketSpec
 
 STATE_DIR = ".supervisor"
@@ -38,6 +46,7 @@ class Batch:
     engine: Engine
     pool: Pool
     recovered: Recovered
+    _group: TaskGroup
 
     @property
     def board(self) -> Board:
@@ -47,6 +56,38 @@ class Batch:
     def submit(self, verb: str, tickets: Sequence[str]) -> None:
         """Take an operator's verb; see ``Pool.submit``."""
         self.pool.submit(verb, tickets)
+
+    def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
+        """Carry out a decision about an effect. Never blocks; ``answered`` gets None, or why it was refused."""
+        desk = self.engine.desk
+        decide = desk.once_more if once_more else desk.rule
+
+        async def go() -> None:
+            try:
+                await decide(ruling)
+            except SupervisorError as refusal:
+                answered(str(refusal))
+            else:
+                answered(None)
+
+        self._group.start_soon(go)
+
+    def probe(self, key: str, answered: Callable[[str | None], None]) -> None:
+        """Ask the other system about an effect. Never blocks; ``answered`` gets None if settled, else why not."""
+
+        async def go() -> None:
+            answered(await self.probe_effect(key))
+
+        self._group.start_soon(go)
+
+    async def probe_effect(self, key: str) -> str | None:
+        """Ask the other system about an effect; return None if that settled it, else in words why not."""
+        try:
+            record = await self.engine.desk.ledger.by_key(key)
+            await self.engine.desk.refresh(record, busy=True)
+            return await self.engine.desk.take_proof(record, await self.engine.effects.probe(record))
+        except SupervisorError as refusal:
+            return str(refusal)
 
     def request_stop(self) -> None:
         """Let everything rest; ``Pool.run`` then returns."""
@@ -94,14 +135,18 @@ async def open_batch(
         store = TicketStore(state_dir / "state.db")
         await store.open()
         stack.push_async_callback(_close, store)
-        engine = await _engine(spec, state_dir, launch, store)
+        group = await stack.enter_async_context(task_group())  # effects outlive agents, and the pool
+        engine = await _engine(spec, state_dir, launch, store, group)
         if adjust is not None:
             adjust(engine)
         await _take_in(engine)
-        recovered = await recover(engine)
+        orphans = await engine.desk.open()
+        await _probe_orphans(engine, orphans)
+        recovered = replace(await recover(engine), orphans=len(orphans))
+        await settling.hold_waiting(engine.journal, engine.desk, engine.clock)
         if str(recovered):
             engine.board.announce(notice=str(recovered))
-        yield Batch(engine, Pool(engine), recovered)
+        yield Batch(engine, Pool(engine), recovered, group)
 
 
 async def _close(store: TicketStore) -> None:
@@ -109,14 +154,25 @@ async def _close(store: TicketStore) -> None:
         await store.close()
 
 
-async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: TicketStore) -> Engine:
+async def _probe_orphans(engine: Engine, orphans: tuple[EffectRecord, ...]) -> None:
+    """Ask once for each claim that a dead supervisor left: the answer may settle it without the operator."""
+    for record in orphans:
+        spec = engine.spec.effects.get(record.effect)
+        if spec is not None and (spec.probe or spec.probe_handler):
+            await engine.desk.take_proof(record, await engine.effects.probe(record))
+
+
+async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: TicketStore, group: TaskGroup) -> Engine:
     board = Board(BatchTotals(spec.name, spec.slots, budget_usd=spec.budget_usd))
     board.restore(await store.snapshots())
     prices = Prices()
     for usage in await store.prices():
         prices.learn(usage)
+    desk = EffectDesk(Ledger(store.database, secrets=secrets_of(spec.effects)), board, spec.effects)
     return Engine(
         spec=spec,
+        desk=desk,
+        effects=EffectRunner(desk, spec.effects, group, spec.path.parent, launch.recorder),
         journal=Journal(board, store),
         worktrees=Worktrees(spec.repo, state_dir / "worktrees", spec.name),
         launch=launch,

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.core.board import Board
-    from supervisor.core.spec import BatchSpec
+    from supervisor.core.payloads import Json
+    from supervisor.core.spec import BatchSpec, EffectSpec
+    from supervisor.engine.desk import EffectDesk
+    from supervisor.engine.effects import EffectRunner, Verdict
     from supervisor.engine.journal import Journal
     from supervisor.engine.worktree import Worktrees
 
@@ -34,6 +37,8 @@ class Launch:
     """Where sessions are kept, for us to look at."""
     env: Callable[[str], Mapping[str, str]]
     """Environment of the agent of a ticket, on top of ours; names the configuration directory if it is our own."""
+    recorder: Callable[[str, EffectSpec, Json], Verdict] | None = None
+    """Answers instead of effects; for rehearsals, which never run one."""
     run_commands: bool = True
     """Whether setup and verify run (a rehearsal of one's own batch leaves them out unless asked)."""
 
@@ -46,6 +51,8 @@ class Engine:
     journal: Journal
     worktrees: Worktrees
     launch: Launch
+    desk: EffectDesk
+    effects: EffectRunner
     state_dir: Path
     clock: Callable[[], float] = time.time
     new_session: SessionFactory = ClaudeSession

@@ -14,9 +14,12 @@ import anyio
 
 from supervisor.core import events as ev
 from supervisor.core import prompts
+from supervisor.core.effects import EffectState
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
 from supervisor.engine import transcripts
+from supervisor.engine.asking import lineage_root
 from supervisor.engine.attempt import Plan
+from supervisor.engine.effect_caller import tell
 from supervisor.engine.worktree import git
 
 if TYPE_CHECKING:
@@ -39,6 +42,10 @@ _NEITHER = frozenset({Outcome.LOST, Outcome.INTERRUPTED})
 """Outcomes that say nothing about the agent: they neither count in a row of failures nor end one."""
 
 
+_NEWS = frozenset({EffectState.NOT_DONE, EffectState.GRANTED})
+"""Decisions that the agent has to hear of before the ticket can be done."""
+
+
 class Planner:
     """Plans the attempts of one ticket."""
 
@@ -58,7 +65,10 @@ class Planner:
             return False
         since = self._snapshot.operator_at or 0.0
         succeeded = last.subtype == "success" and last.terminal_reason == "completed" and not last.is_error
-        return succeeded and prompt.attempt == last.number and prompt.at >= since
+        told = all(
+            v.record.state not in _NEWS for v in self._engine.board.effects() if v.record.ticket == self._ticket.id
+        )
+        return succeeded and told and prompt.attempt == last.number and prompt.at >= since
 
     async def plan(self) -> Plan:
         """Return how the next attempt begins. Raises StoreError."""
@@ -101,7 +111,7 @@ class Planner:
             return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, prompt.text, session, known)
         last = (await self.attempts() or (None,))[-1]
         reason = _CUT_OFF.get(last.outcome, "it ended") if last and last.outcome else "it ended"
-        text = prompts.continue_after(reason, self._ticket, changed=changed)
+        text = prompts.continue_after(reason, self._ticket, changed=changed, effects=self._effects())
         return self._continue(session, PromptKind.CONTINUE, text)
 
     def _continue(self, session: str, kind: PromptKind, text: str) -> Plan:
@@ -164,7 +174,15 @@ class Planner:
     async def _facts(self, session: str | None) -> prompts.Facts:
         earlier = [a for a in await self.attempts() if a.num_turns or a.outcome is Outcome.DONE]
         lines = tuple(f"attempt {a.number} ({a.mode}): {a.outcome or 'open'}, {a.num_turns} turns" for a in earlier)
-        return prompts.Facts(lines, await self._changes(), await self._last_words(session))
+        return prompts.Facts(lines, await self._changes(), await self._last_words(session), self._effects())
+
+    def _effects(self) -> tuple[str, ...]:
+        """Return what the ledger knows of the ticket's effects: the conversation may claim otherwise."""
+        root = lineage_root(self._engine, self._ticket.id)
+        views = sorted(self._engine.board.effects(), key=lambda v: v.record.key)
+        return tuple(
+            f"{v.record.op}: {tell(v.record).text}" for v in views if v.record.scope in (root, self._ticket.id)
+        )
 
     async def _changes(self) -> str:
         snapshot = self._snapshot

@@ -13,6 +13,7 @@ import anyio
 from supervisor.core import events as ev
 from supervisor.core.model import State, TicketSnapshot, Why
 from supervisor.core.verbs import BY_NAME, CANCEL, INTERRUPT, RESUME, Verb
+from supervisor.engine import settling
 from supervisor.engine.attempt import Wanted
 from supervisor.engine.groups import task_group
 from supervisor.engine.runner import NO_MONEY, RESTS, Runner
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from supervisor.core.board import Board
+    from supervisor.core.effects import EffectRecord
     from supervisor.engine.context import Engine
 
 _DEAD_END = {State.FAILED, State.CANCELLED}
@@ -42,6 +44,7 @@ class Pool:
         self._wake = anyio.Event()
         self._stopping = False
         self.slots = engine.spec.slots
+        engine.desk.on_decided = self._on_decided
         self.finished = anyio.Event()
         """Set when ``run`` has left, whatever the reason: no agent of ours runs any more."""
 
@@ -58,6 +61,7 @@ class Pool:
         try:
             async with task_group() as self._group:
                 await self._loop(stay)
+                await self._finish_effects()
         finally:
             self._group = None
             self.finished.set()
@@ -71,6 +75,12 @@ class Pool:
             if not stay and self._at_an_end():
                 return
             await self._pause()
+
+    async def _finish_effects(self) -> None:
+        """An effect under way is not cut off by our leaving: it has a deadline of its own."""
+        if self._engine.effects.running:
+            self.board.announce(notice=f"waiting for {', '.join(self._engine.effects.running)} to end")
+        await self._engine.effects.wait_idle()
 
     def _at_an_end(self) -> bool:
         return not self._runners and not any(t.state is State.PARKED for t in self.board)
@@ -179,6 +189,16 @@ class Pool:
         await self._explain_the_blocked()
         self._wake.set()
 
+    def _on_decided(self, record: EffectRecord) -> None:
+        """An effect was settled: tickets that rest because of it go on."""
+        if self._group is not None:
+            self._group.start_soon(self._wake_settled, record.ticket)
+
+    async def _wake_settled(self, ticket: str) -> None:
+        if ticket not in self._runners:
+            await settling.wake_settled(self._engine.journal, self._engine.desk, ticket, self._engine.clock)
+        self._wake.set()
+
     def stop(self) -> None:
         """Let every ticket rest and ``run`` return: interrupt, result, disconnect, all of them together."""
         if not self._stopping:
@@ -191,6 +211,7 @@ class Pool:
     def kill(self) -> None:
         """Stop waiting for agents that do not report their ending: end their processes."""
         self.stop()
+        self._engine.effects.abandon_running()
         if self._group is not None:
             for runner in self._runners.values():
                 self._group.start_soon(runner.kill)

@@ -34,6 +34,8 @@ class Recovered:
     """Agents of an earlier run that were still at work."""
     lost: int = 0
     """Attempts that had no ending."""
+    orphans: int = 0
+    """Effects whose owner died while they were under way."""
 
     def __str__(self) -> str:
         """Return one line for the operator, empty where nothing was found."""
@@ -42,6 +44,8 @@ class Recovered:
             parts.append(f"{self.lost} cut-off attempt{'s' * (self.lost > 1)} closed")
         if self.survivors:
             parts.append(f"{self.survivors} left-over agent{'s' * (self.survivors > 1)} stopped")
+        if self.orphans:
+            parts.append(f"{self.orphans} effect{'s' * (self.orphans > 1)} unresolved")
         return "recovered: " + ", ".join(parts) if parts else ""
 
 

@@ -17,7 +17,7 @@ from supervisor.core import prompts
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.model import Outcome, PromptKind, State, TicketSnapshot, Why, is_legal
 from supervisor.core.resume import is_passing
-from supervisor.engine import commands
+from supervisor.engine import commands, settling
 from supervisor.engine.attempt import Attempt, AttemptResult, Check, Plan, Wanted
 from supervisor.engine.planning import Planner
 from supervisor.engine.treasury import allowance
@@ -121,6 +121,8 @@ class Runner:
 
     async def _run(self) -> None:
         await self._move(State.STARTING, detail="preparing the worktree")
+        if await self._wait_for_effect():
+            return
         worktree = await self._prepare()
         plan = await self._first_plan()
         while plan is not None:
@@ -225,6 +227,8 @@ class Runner:
 
     async def _after(self, result: AttemptResult, plan: Plan) -> Plan | None:
         """Move the ticket to where the ending puts it; return the plan of the next attempt if there is one."""
+        if await self._wait_for_effect():
+            return None
         match result.outcome:
             case Outcome.FAILED_RESUME if await self._planner.may_fall_back():
                 return await self._planner.fallback()
@@ -243,6 +247,13 @@ class Runner:
             case _:
                 await self._move(State.FAILED, detail=result.detail or "the run failed")
         return None
+
+    async def _wait_for_effect(self) -> bool:
+        """Let the ticket wait for the operator if one of its effects does; return whether it has to."""
+        waiting = self._engine.desk.waiting_for(self._ticket.id)
+        if waiting:
+            await settling.hold(self._engine.journal, self._snapshot, waiting[0], self._engine.clock)
+        return bool(waiting)
 
     async def _done(self, check: Check) -> None:
         if check is Check.FAILED:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
     from supervisor.core.events import Event
+    from supervisor.core.spec import EffectSpec
+    from supervisor.engine.effect_caller import EffectCaller
 
 MAX_LINE_BYTES = 64 << 20
 """Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
@@ -66,6 +68,10 @@ class SessionStart:
     max_turns: int | None = None
     cap_usd: float | None = None
     partial_messages: bool = False
+    effects: tuple[EffectSpec, ...] = ()
+    """Effects the agent may ask for."""
+    caller: EffectCaller | None = None
+    """Who answers when it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +263,7 @@ class ClaudeSession:
         s = self._start
         preset = {"type": "preset", "preset": "claude_code"}
         which = {"resume": s.session_id} if s.resume else {"session_id": s.session_id}
+        servers, tools = _effect_tools(s)
         options: ClaudeAgentOptions = sdk.ClaudeAgentOptions(
             **which,
             cwd=s.cwd,
@@ -265,6 +272,7 @@ class ClaudeSession:
             settings=_SETTINGS,
             setting_sources=["project"] if s.project_instructions else [],
             strict_mcp_config=True,
+            mcp_servers=servers,
             system_prompt={**preset, "append": s.rules} if s.rules else preset,
             verbatim_prompts=True,
             max_buffer_size=MAX_LINE_BYTES,
@@ -274,7 +282,7 @@ class ClaudeSession:
             model=s.model,
             fallback_model=s.fallback_model,
             permission_mode=s.permission_mode,
-            allowed_tools=list(s.allowed_tools),
+            allowed_tools=[*s.allowed_tools, *tools],
             disallowed_tools=[*_BEYOND_THE_TICKET, *s.disallowed_tools],
             max_turns=s.max_turns,
             max_budget_usd=s.cap_usd,
@@ -400,6 +408,16 @@ class ClaudeSession:
             error
         )
         return Failure(bounded(f"{error}".split("\n", 1)[0] or type(error).__name__, 1000), own_mistake=mistake)
+
+
+def _effect_tools(start: SessionStart) -> tuple[dict[str, Any], list[str]]:
+    """Return the MCP servers of a session and the tools of theirs that need no permission prompt."""
+    if start.caller is None or not start.effects:
+        return {}, []
+    from supervisor.engine import effect_tools
+
+    server = effect_tools.server(start.effects, start.caller)
+    return {effect_tools.SERVER: server}, effect_tools.tool_names(start.effects)
 
 
 def _is_own_mistake(told: str) -> bool:

@@ -33,8 +33,7 @@ WAITING = (
 
 def test_figures() -> None:
     assert joined(figures(TOTALS, 110)) == (
-        "tinyshop  3/4 running  2 need you  1 failed  6 done  5 queued  3 parked  1 paused"
-        "              $3.41/$20 ━────"
+        "tinyshop  3/4 running  2 need you  1 failed  6 done  5 queued  3 parked  1 paused              $3.41/$20 ━────"
     )
 
 

@@ -1,0 +1,178 @@
+"""The ledger as a running batch sees it: every effect on the board, decisions carried out, and who waits is woken."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from supervisor.core.effects import EffectRecord, EffectState, EffectView
+from supervisor.core.rulings import Decision, DecisionVerb
+from supervisor.store.owner import is_proved_dead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from supervisor.core.board import Board
+    from supervisor.core.effects import Claim, EffectRequest
+    from supervisor.core.payloads import Json
+    from supervisor.core.spec import EffectSpec
+    from supervisor.engine.effects import Verdict
+    from supervisor.store.ledger import Ledger
+
+OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What an operator asks of one effect, from a screen or a shell."""
+
+    key: str
+    verb: DecisionVerb
+    seen_version: int
+    """The version that was shown; a stale one is refused."""
+    why: str = ""
+    evidence: str = ""
+    outcome: Json = None
+    ticket: str | None = None
+    """With a grant: the ticket that may run it; None means the one that asked last."""
+    actor: str = OPERATOR
+
+
+class EffectDesk:
+    """Where effects are claimed, ended and decided while a batch runs."""
+
+    def __init__(self, ledger: Ledger, board: Board, specs: Mapping[str, EffectSpec]) -> None:
+        self.ledger = ledger
+        self._board = board
+        self._specs = specs
+        self._changed = anyio.Event()
+        self.on_decided: Callable[[EffectRecord], None] = lambda _: None
+        """Called when an effect no longer waits for the operator."""
+
+    async def open(self) -> tuple[EffectRecord, ...]:
+        """Begin this start's epoch, find claims whose owner is proved dead, and show everything.
+
+        Returns the orphaned claims, which are unresolved now. Raises StoreError.
+        """
+        await self.ledger.open()
+        orphans = await self.ledger.orphaned_claims()
+        for record in await self.ledger.records():
+            await self._show(record)
+        return orphans
+
+    async def claim(self, request: EffectRequest) -> Claim:
+        """Claim an effect; see ``Ledger.claim``."""
+        claim = await self.ledger.claim(request)
+        await self._show(claim.record)
+        return claim
+
+    async def settle(
+        self, held: EffectRecord, state: EffectState, *, outcome: Json = None, error: str = "", reason: str = ""
+    ) -> EffectRecord:
+        """End a claim of ours; see ``Ledger.settle``."""
+        record = await self.ledger.settle(held, state, outcome=outcome, error=error, reason=reason)
+        await self._show(record)
+        return record
+
+    async def rule(self, ruling: Ruling) -> EffectRecord:
+        """Carry out what the operator decided, and wake who waits for it.
+
+        Raises UnknownEffect, StaleDecision and DecisionRefused, whose texts are for the operator, and StoreError.
+        """
+        held = await self.ledger.by_key(ruling.key)
+        decision = Decision(
+            ruling.verb,
+            str(uuid.uuid4()),
+            ruling.actor,
+            ruling.seen_version,
+            ruling.why,
+            ruling.evidence,
+            ruling.outcome,
+            ruling.ticket,
+        )
+        record = await self.ledger.decide(held, decision)
+        await self._show(record)
+        if ruling.verb is not DecisionVerb.NOTE:
+            self.on_decided(record)
+        return record
+
+    async def once_more(self, ruling: Ruling) -> EffectRecord:
+        """Decide that it did not happen and that it may run once more: two rows in the log, one wish of the operator.
+
+        Raises as ``rule`` does.
+        """
+        record = await self.ledger.by_key(ruling.key)
+        if record.state is EffectState.UNRESOLVED:
+            record = await self.rule(_with(ruling, DecisionVerb.NOT_DONE, ruling.seen_version))
+            return await self.rule(_with(ruling, DecisionVerb.GRANT, record.version))
+        return await self.rule(_with(ruling, DecisionVerb.GRANT, ruling.seen_version))
+
+    async def take_proof(self, record: EffectRecord, found: Verdict | str) -> str | None:
+        """Let a probe's proof settle an effect; return None if it did, else in words why not.
+
+        It settles ``done`` by itself and ``not_done`` only on proof. Anything else changes nothing.
+        """
+        if isinstance(found, str):
+            await self.refresh(record)
+            return found
+        verb = DecisionVerb.DONE if found.state is EffectState.DONE else DecisionVerb.NOT_DONE
+        words = found.error or "the other system says so"
+        decision = Decision(
+            verb,
+            str(uuid.uuid4()),
+            f"probe of {record.effect}",
+            record.version,
+            words,
+            words,
+            found.outcome,
+            None,
+            "probe",
+        )
+        settled = await self.ledger.decide(record, decision)
+        await self._show(settled)
+        self.on_decided(settled)
+        return None
+
+    async def wait_for_decision(self, record: EffectRecord) -> EffectRecord:
+        """Wait until an effect that was requested is no longer; return it as it is then."""
+        while True:
+            changed = self._changed
+            now = await self.ledger.find(record.scope, record.op)
+            if now is None or now.state is not EffectState.REQUESTED:
+                return now or record
+            await changed.wait()
+
+    def waiting_for(self, ticket: str) -> tuple[EffectRecord, ...]:
+        """Return the effects of a ticket that only the operator can settle."""
+        return tuple(v.record for v in self._board.effects() if v.waits and v.record.ticket == ticket)
+
+    async def refresh(self, record: EffectRecord, *, busy: bool = False) -> None:
+        """Show an effect again, after something about it changed."""
+        await self._show(await self.ledger.find(record.scope, record.op) or record, busy=busy)
+
+    async def _show(self, record: EffectRecord, *, busy: bool = False) -> None:
+        log = await self.ledger.log(record)
+        spec = self._specs.get(record.effect)
+        has_probe = spec is not None and (spec.probe is not None or spec.probe_handler is not None)
+        self._board.show_effect(EffectView(record, log, await self._is_dead(record), has_probe, busy))
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def _is_dead(self, record: EffectRecord) -> bool:
+        """Whether nothing of the last claim can still be running."""
+        if record.owner is None:
+            return True
+        if record.epoch == self.ledger.epoch:
+            return record.state is not EffectState.CLAIMED
+        owner, command = record.owner, record.command
+        dead = await anyio.to_thread.run_sync(is_proved_dead, owner)
+        return dead and (command is None or await anyio.to_thread.run_sync(is_proved_dead, command))
+
+
+def _with(ruling: Ruling, verb: DecisionVerb, seen_version: int) -> Ruling:
+    return Ruling(
+        ruling.key, verb, seen_version, ruling.why, ruling.evidence, ruling.outcome, ruling.ticket, ruling.actor
+    )
