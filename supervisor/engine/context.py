@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.core.board import Board
-    from supervisor.core.payloads import Json
+    from supervisor.core.effects import EffectRecord
     from supervisor.core.spec import BatchSpec, EffectSpec
     from supervisor.engine.desk import EffectDesk
     from supervisor.engine.effects import EffectRunner, Verdict
@@ -37,7 +37,7 @@ class Launch:
     """Where sessions are kept, for us to look at."""
     env: Callable[[str], Mapping[str, str]]
     """Environment of the agent of a ticket, on top of ours; names the configuration directory if it is our own."""
-    recorder: Callable[[str, EffectSpec, Json], Verdict] | None = None
+    recorder: Callable[[EffectSpec, EffectRecord], Verdict] | None = None
     """Answers instead of effects; for rehearsals, which never run one."""
     run_commands: bool = True
     """Whether setup and verify run (a rehearsal of one's own batch leaves them out unless asked)."""

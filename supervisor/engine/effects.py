@@ -68,7 +68,7 @@ class EffectRunner:
         specs: Mapping[str, EffectSpec],
         group: TaskGroup,
         home: Path,
-        recorder: Callable[[str, EffectSpec, Json], Verdict] | None = None,
+        recorder: Callable[[EffectSpec, EffectRecord], Verdict] | None = None,
     ) -> None:
         """Prepare to run effects.
 
@@ -142,7 +142,7 @@ class EffectRunner:
     async def _in_time(self, spec: EffectSpec, held: EffectRecord) -> tuple[EffectRecord, Verdict]:
         with anyio.move_on_after(spec.timeout_s) as deadline:
             if self._recorder is not None:
-                return held, self._recorder(held.ticket, spec, held.payload)
+                return held, self._recorder(spec, held)
             if spec.command is not None:
                 return await self._command(spec, held)
             return held, await self._handler(spec, held)

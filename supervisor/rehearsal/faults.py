@@ -14,6 +14,9 @@ from supervisor.rehearsal.steps import FOR_EVER
 MAX_SIZE = 32_000_000
 """Most characters a step may be padded to; the supervisor itself reads lines of up to 64 MiB."""
 
+EFFECT_ENDINGS = ("done", "refused", "unresolved")
+"""How a recorded effect may end."""
+
 Check = Callable[[object], str | None]
 """Returns what is wrong with a value, or None."""
 
@@ -143,6 +146,10 @@ def _times(value: object) -> str | None:
     return None if is_whole and (value == FOR_EVER or value >= 1) else "must be 1 or more, or -1 for ever"  # type: ignore[operator]
 
 
+def _ending(value: object) -> str | None:
+    return None if value in EFFECT_ENDINGS else f"must be one of {', '.join(EFFECT_ENDINGS)}"
+
+
 def _call_faults(calls: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for place, call in enumerate(calls):
         yield from _table_faults(f"tools[{place}].", call, {"name": _text, "input": _json})
@@ -178,6 +185,8 @@ KEYS: Mapping[str, Check] = {
     "drop": _flag,
     "endless": _flag,
     "headers": _table,
+    "effect": _ending,
+    "outcome": _text,
 }
 """Every key of a step, with its check."""
 
@@ -189,6 +198,8 @@ NESTED: Mapping[str, Callable[[Any], Iterator[tuple[str, str]]]] = {
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "input": ("tool",),
+    "effect": ("tool",),
+    "outcome": ("tool",),
     "times": ("status", "drop", "endless"),
     "retry_after": ("status",),
     "error_type": ("status",),

@@ -22,6 +22,7 @@ from supervisor.engine.lock import holder
 from supervisor.engine.process import write_launcher
 from supervisor.preflight import check_repository, find_cli
 from supervisor.rehearsal.harness import RehearsalServer, clone_repo, prepare_sample
+from supervisor.rehearsal.recorder import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,7 @@ async def play(rehearsal: Rehearsal, load: Callable[[Path], BatchSpec], headless
         await anyio.to_thread.run_sync(_make_dirs, home, state_dir)
         scripts = {t.id: t.rehearsal for t in spec.tickets if t.rehearsal}
         server = await stack.enter_async_context(RehearsalServer(home / "api", scripts))
-        launch = rehearsal_launch(home, state_dir, cli, server, rehearsal.run_commands)
+        launch = rehearsal_launch(home, state_dir, cli, server, rehearsal.run_commands, Recorder(scripts))
         return await run_batch(
             spec, state_dir, launch, headless=headless, as_json=as_json, rehearsal=True, adjust=_hasten
         )
@@ -93,7 +94,14 @@ async def _spec(rehearsal: Rehearsal, home: Path, load: Callable[[Path], BatchSp
     return replace(rehearsal.spec, repo=repo)
 
 
-def rehearsal_launch(home: Path, state_dir: Path, cli: Path, server: RehearsalServer, run_commands: bool) -> Launch:
+def rehearsal_launch(
+    home: Path,
+    state_dir: Path,
+    cli: Path,
+    server: RehearsalServer,
+    run_commands: bool,
+    recorder: Recorder | None,
+) -> Launch:
     """Return how agents are started so that nothing of theirs leaves ``home`` and loopback."""
 
     def env(ticket: str) -> dict[str, str]:
@@ -105,7 +113,7 @@ def rehearsal_launch(home: Path, state_dir: Path, cli: Path, server: RehearsalSe
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
 
-    return Launch(write_launcher(state_dir / "agent", cli), home / "claude", env, run_commands)
+    return Launch(write_launcher(state_dir / "agent", cli), home / "claude", env, recorder, run_commands)
 
 
 def forget_credentials() -> None:

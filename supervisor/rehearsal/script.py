@@ -16,6 +16,7 @@ One table is one answer of the API:
 ``drop``, ``endless``          the connection drops half-way; the text goes on until the client leaves
 ``times``                      how many requests meet the error, the drop or the endless text; 1, or -1 for ever
 ``headers``                    more headers of the response
+``effect``, ``outcome``        how the effect that the tool calls ends in the rehearsal: done, refused or unresolved
 =============================  ========================================================================================
 """
 

@@ -99,7 +99,7 @@ class Stage:
     def launch(self) -> Launch:
         """How the stage starts agents."""
         assert self.server is not None
-        return rehearsal_launch(self.root, self.state_dir, self.cli, self.server, run_commands=True)
+        return rehearsal_launch(self.root, self.state_dir, self.cli, self.server, run_commands=True, recorder=None)
 
     def served(self, ticket: str, event: str = "served") -> list[Served]:
         """What the scripted API served to a ticket's agent."""
