@@ -75,11 +75,14 @@ class UsageMeter:
         """A result has reported the cost of everything seen so far."""
         self._seen.clear()
 
-    def estimate(self, prices: Prices) -> float | None:
-        """Return the cost of what was seen and not settled; None if a model's price is unknown."""
+    def estimate(self, prices: Prices, otherwise_usd: float | None = None) -> float | None:
+        """Return the cost of what was seen and not settled, USD; None if a model's price is unknown.
+
+        ``otherwise_usd`` is taken for one input token of a model whose price is not known.
+        """
         total = 0.0
         for model, tokens in self._seen.values():
-            price = prices.of(model)
+            price = prices.of(model) or otherwise_usd
             if price is None:
                 return None
             total += price * _weight(tokens)
@@ -135,15 +138,21 @@ MIN_CAP_USD = 0.01
 """With less an agent would only be started to be stopped."""
 
 
+DEAREST_USD = 15e-6
+"""USD for one input token of the dearest model on the public list: what a model costs whose price we have not seen."""
+
+
 def lost_spend(usage: UsageMeter, prices: Prices, cap_usd: float | None) -> float:
     """Return what a turn without a result is taken to have cost, USD.
 
-    Where no price is known yet the whole cap counts as spent: money must not be lost sight of.
+    Where no price is known yet the dearest one counts, up to the attempt's cap: money must not be lost sight of, but a
+    ticket must not stand still because of a guess either.
     """
-    if usage.empty:
-        return 0.0
     estimate = usage.estimate(prices)
-    return (cap_usd or 0.0) if estimate is None else estimate
+    if estimate is not None:
+        return estimate
+    guess = usage.estimate(prices, otherwise_usd=DEAREST_USD) or 0.0
+    return guess if cap_usd is None else min(guess, cap_usd)
 
 
 def attempt_cap(

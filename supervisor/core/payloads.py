@@ -25,6 +25,7 @@ MIN_SECRET = 6
 """Shorter values are left alone: replacing them would shred ordinary text and hide nothing that can be hidden."""
 
 _EXACT_INT = 2.0**53
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _Name = TypeVar("_Name", int, str)
 
 
@@ -48,7 +49,7 @@ def canonical(value: Json) -> str:
 
     Raises ValueError or TypeError for what JSON cannot hold, such as NaN.
     """
-    return json.dumps(_normal(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(_normal(value))
 
 
 def _normal(value: Json) -> Json:
@@ -64,7 +65,12 @@ def _normal(value: Json) -> Json:
 
 def fingerprint(value: Json) -> str:
     """Return the SHA-256 of the canonical form, in hex."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hash_of(canonical(value))
+
+
+def hash_of(text: str) -> str:
+    """Return the SHA-256 of a canonical form, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def build_op(effect: str, template: str | None = None, payload: Mapping[str, Json] | None = None) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = tuple(f.name for f in fields(LogRow))
 _INSERT = f"INSERT INTO effect_log ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{c}' for c in _COLUMNS)})"
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _LAST = (
     "SELECT coalesce(max(seq), 0), coalesce((SELECT hash FROM effect_log ORDER BY seq DESC LIMIT 1),"
     " (SELECT id FROM ledger)) FROM effect_log"
@@ -43,10 +44,13 @@ def append(
     evidence: str = "",
     seen_version: int | None = None,
     decision_id: str | None = None,
-    new_payload: bool = False,
+    payload: str | None = None,
     outcome: Json = None,
 ) -> None:
-    """Write what happened to an effect; ``record`` is the effect afterwards. The caller holds the transaction."""
+    """Write what happened to an effect; ``record`` is the effect afterwards. The caller holds the transaction.
+
+    ``payload`` is the canonical payload, where this is the first row that knows it.
+    """
     last, prev_hash = db.execute(_LAST).fetchone()
     row: dict[str, Any] = {
         "seq": last + 1,
@@ -64,7 +68,7 @@ def append(
         "decision_id": decision_id,
         "epoch": record.epoch,
         "fingerprint": record.fingerprint,
-        "payload": canonical(record.payload) if new_payload else None,
+        "payload": payload,
         "outcome": None if outcome is None else canonical(outcome),
         "at": float(at),
         "prev_hash": prev_hash,
@@ -74,7 +78,7 @@ def append(
 
 def _hash(row: dict[str, Any]) -> str:
     told = [row[name] for name in _COLUMNS if name != "hash"]
-    return hashlib.sha256(json.dumps(told, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(told).encode()).hexdigest()
 
 
 def log(db: Connection, scope: str, op: str) -> tuple[LogRow, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.core import rulings
 from supervisor.core.effects import Answer, Claim, EffectRecord, EffectRequest, EffectState, Owner
 from supervisor.core.errors import LateSettle
-from supervisor.core.payloads import Json, canonical, fingerprint, remote_key
+from supervisor.core.payloads import Json, canonical, hash_of, remote_key
 from supervisor.store import chain, effect_rows
 from supervisor.store.effect_rows import text, to_json
 
@@ -33,9 +33,10 @@ def open_epoch(db: Connection, owner: Owner, at: float) -> int:
 
 def claim(db: Connection, request: EffectRequest, epoch: int, at: float) -> Claim:
     """Claim an effect: the answer says whether the caller, and only the caller, may run it now."""
-    if effect_rows.insert(db, _first(db, request, epoch, at)):
+    row = _first(db, request, epoch, at)
+    if effect_rows.insert(db, row):
         record = effect_rows.get(db, request.scope, request.op)
-        chain.append(db, record, before=None, at=at, new_payload=True, **_asked(request))
+        chain.append(db, record, before=None, at=at, payload=row["payload"], **_asked(request))
         return Claim(Answer(_MINE_OR_WAIT[record.state]), record)
     held = effect_rows.get(db, request.scope, request.op)
     answer, to = rulings.judge(held, request, at)
@@ -59,12 +60,13 @@ def _first(db: Connection, request: EffectRequest, epoch: int, at: float) -> dic
 
 def _facts(request: EffectRequest) -> dict[str, Any]:
     """Return the columns that every new request replaces."""
+    payload = canonical(request.payload)
     return {
         "kind": request.kind,
         "effect": request.effect or request.op,
         "ticket": request.ticket,
-        "fingerprint": fingerprint(request.payload),
-        "payload": canonical(request.payload),
+        "fingerprint": hash_of(payload),
+        "payload": payload,
         "window_s": request.window_s,
         "timeout_s": request.timeout_s,
         "session_id": request.session_id,
@@ -100,8 +102,8 @@ def _again(
         changes["first_claimed_at"] = held.first_claimed_at
     record = effect_rows.move(db, held, to, **changes)
     assert record is not None, "it was read in this very transaction"
-    new_payload = record.fingerprint != held.fingerprint
-    chain.append(db, record, before=held.state, at=at, new_payload=new_payload, **_asked(request))
+    payload = changes["payload"] if record.fingerprint != held.fingerprint else None
+    chain.append(db, record, before=held.state, at=at, payload=payload, **_asked(request))
     return record
 
 
@@ -165,7 +167,7 @@ def insert_done(db: Connection, request: EffectRequest, outcome: Json, epoch: in
     record = effect_rows.get(db, request.scope, request.op)
     if written:
         asked = {**_asked(request), "verb": "insert"}
-        chain.append(db, record, before=None, at=at, new_payload=True, outcome=outcome, **asked)
+        chain.append(db, record, before=None, at=at, payload=row["payload"], outcome=outcome, **asked)
     return record
 
 

@@ -120,8 +120,8 @@ def _transaction(db: Connection, work: Callable[[], T]) -> T:
     db.execute("BEGIN IMMEDIATE")
     try:
         result = work()
+        db.commit()
     except BaseException:
-        db.rollback()
+        db.rollback()  # also after a failed commit: the transaction would stay open
         raise
-    db.commit()
     return result

@@ -69,8 +69,12 @@ class EffectLog:
         self._pid = os.getpid()
         self._db = _connect_alone(self.path)
         self._open = True
-        self._epoch = self._transact(lambda: claims.open_epoch(self._db, this_process(), time.time()))
-        self._transact(lambda: claims.orphaned_claims(self._db, is_proved_dead, time.time()))
+        try:
+            self._epoch = self._transact(lambda: claims.open_epoch(self._db, this_process(), time.time()))
+            self._transact(lambda: claims.orphaned_claims(self._db, is_proved_dead, time.time()))
+        except BaseException:
+            self.close()
+            raise
 
     @overload
     def claim_then_run(  # type: ignore[overload-overlap]  # a coroutine function is told apart when it is called

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.core.budget import CostMeter, Prices, Purse, UsageMeter, attempt_cap, reserve
+from supervisor.core.budget import (
+    DEAREST_USD,
+    CostMeter,
+    Prices,
+    Purse,
+    UsageMeter,
+    attempt_cap,
+    lost_spend,
+    reserve,
+)
 
 COST = st.floats(0, 10)
 
@@ -127,3 +136,14 @@ def test_the_purse_never_promises_what_it_does_not_have(steps: list[tuple[str, s
         assert left is not None
         assert left >= -1e-9
         assert spent + sum(running.values()) <= 10.0 + 1e-9
+
+
+def test_a_lost_turn_of_unknown_price_costs_what_the_dearest_would_and_at_most_its_cap() -> None:
+    usage = UsageMeter()
+    usage.see("msg_1", "unheard-of", USAGE)
+    assert lost_spend(usage, Prices(), 5.0) == pytest.approx(2000 * DEAREST_USD)
+    assert lost_spend(usage, Prices(), 0.01) == 0.01
+    prices = Prices()
+    prices.learn({"unheard-of": {"inputTokens": 1000, "outputTokens": 200, "costUSD": 0.002}})
+    assert lost_spend(usage, prices, 5.0) == pytest.approx(0.002)
+    assert lost_spend(UsageMeter(), Prices(), 5.0) == 0.0

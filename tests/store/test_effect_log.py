@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -10,8 +9,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import anyio
-import anyio.lowlevel
 import pytest
 
 from supervisor.core.effects import EffectState, Refused
@@ -19,50 +16,11 @@ from supervisor.core.errors import LateSettle, StoreError
 from supervisor.store import chain, claims, effect_rows
 from supervisor.store.database import connect
 from supervisor.store.effect_log import EffectLog, EffectResult
+from tests.store.effect_logs import CLAIMED, KEY, KNOWN, RAN, World
 from tests.store.ledgers import decide, tx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-pytestmark = pytest.mark.anyio
-
-KEY = "001-rounding:pr-comment"
-RAN = EffectResult(True, "done", "comment 9001")
-KNOWN = EffectResult(False, "done", "comment 9001")
-CLAIMED = EffectResult(False, "claimed", None)
-
-
-class World:
-    """Another system that counts how often it was asked."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def comment(self) -> str:
-        self.calls += 1
-        return "comment 9001"
-
-    def flaky(self) -> str:
-        self.calls += 1
-        raise ConnectionError("reset after the request was sent")
-
-
-@pytest.fixture
-def world() -> World:
-    """A world that nobody has touched."""
-    return World()
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[EffectLog]:
-    """An open log whose history fits together when the test is over."""
-    with EffectLog(tmp_path / "effects.sqlite") as opened:
-        yield opened
-    db = connect(tmp_path / "effects.sqlite")
-    assert chain.verify(db) == ()
-    db.close()
-
 
 SAMPLE = """
 import tempfile
@@ -116,6 +74,20 @@ def test_a_retry_and_a_restart_print_the_same_story(capsys: pytest.CaptureFixtur
         "deploy raised: connection reset after the request was sent",
         "deploy retry               ran=False state=claimed outcome=None",
     ]
+
+
+def test_a_claim_is_on_the_disk_before_its_effect_runs(log: EffectLog, world: World) -> None:
+    pragmas = []
+
+    def effect() -> str:
+        pragmas.extend(log._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous"))
+        other = connect(log.path)
+        assert effect_rows.get(other, "", KEY).state is EffectState.CLAIMED
+        other.close()
+        return world.comment()
+
+    assert log.claim_then_run(KEY, effect) == RAN
+    assert pragmas == ["wal", 2], "with less, a power cut forgets claims whose effects have happened"
 
 
 def test_an_effect_that_says_it_was_refused_may_be_tried_again(log: EffectLog, world: World) -> None:
@@ -291,78 +263,3 @@ def test_an_end_that_cannot_be_written_does_not_hide_what_the_effect_raised(log:
     with pytest.raises(ConnectionError) as caught:
         log.claim_then_run(KEY, effect)
     assert "closed" in caught.value.__notes__[0]
-
-
-async def test_a_coroutine_function_is_awaited(log: EffectLog, world: World) -> None:
-    async def effect() -> str:
-        await anyio.lowlevel.checkpoint()
-        return world.comment()
-
-    assert await log.claim_then_run(KEY, effect) == RAN
-    assert await log.claim_then_run(KEY, effect) == KNOWN
-    assert await log.compute_then_insert("other", effect) == RAN
-    assert await log.compute_then_insert("other", effect) == KNOWN
-    assert world.calls == 2
-
-
-async def test_a_coroutine_that_nobody_awaits_is_no_outcome(log: EffectLog, world: World) -> None:
-    async def effect() -> str:
-        return world.comment()
-
-    with pytest.raises(TypeError, match="coroutine function"):
-        log.claim_then_run(KEY, lambda: effect())
-    assert await log.claim_then_run(KEY, effect) == RAN, "it never began, so the key is free"
-
-
-@pytest.mark.parametrize("native", [False, True])
-async def test_a_cancelled_effect_stays_claimed(log: EffectLog, world: World, native: bool) -> None:
-    begun = asyncio.Event()
-
-    async def effect() -> str:
-        world.calls += 1
-        begun.set()
-        await asyncio.Event().wait()
-        return "never"
-
-    if native:
-        task = asyncio.ensure_future(log.claim_then_run(KEY, effect))
-        await begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    else:
-        async with anyio.create_task_group() as group:
-
-            async def run() -> None:
-                await log.claim_then_run(KEY, effect)
-
-            group.start_soon(run)
-            await begun.wait()
-            group.cancel_scope.cancel()
-    assert await log.claim_then_run(KEY, effect) == CLAIMED
-    assert world.calls == 1
-
-
-@pytest.mark.parametrize("native", [False, True])
-async def test_a_caller_that_is_cancelled_before_the_effect_begins_sets_the_key_free(
-    log: EffectLog, world: World, native: bool
-) -> None:
-    async def effect() -> str:
-        return world.comment()
-
-    if native:
-        log._lock.acquire()
-        task = asyncio.ensure_future(log.claim_then_run(KEY, effect))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.sleep(0)
-        log._lock.release()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    else:
-        with anyio.CancelScope() as scope:
-            scope.cancel()
-            await log.claim_then_run(KEY, effect)
-        assert scope.cancelled_caught
-    assert world.calls == 0
-    assert await log.claim_then_run(KEY, effect) == RAN

@@ -25,9 +25,10 @@ from tests.store.ledgers import decide, tx
 
 S, V = EffectState, DecisionVerb
 OPS = ("deploy", "comment")
-op_names = st.sampled_from((OPS[0], OPS[0], OPS[1]))
+op_names = st.sampled_from((OPS[0], OPS[0], OPS[0], OPS[1]))
 tickets = st.sampled_from(("001", "001.2"))
 payloads = st.sampled_from([{"to": "prod"}] * 4 + [{"to": "staging"}])
+usually = st.sampled_from((True, True, True, False))
 rarely = st.sampled_from((False, False, False, True))
 picks = st.integers(0, 9)
 
@@ -100,10 +101,11 @@ class Effects(RuleBasedStateMachine):
         self.applied[hold.record.op] += 1
 
     @precondition(lambda self: self._holds())
-    @rule(pick=picks, sure=st.booleans())
-    def report(self, pick: int, sure: bool) -> None:
+    @rule(pick=picks, sure=st.booleans(), late=st.booleans())
+    def report(self, pick: int, sure: bool, late: bool) -> None:
         """An owner ends its claim, truthfully; one that was fenced or died before comes too late."""
-        hold = self._holds()[pick % len(self._holds())]
+        holds = [hold for hold in self._holds() if hold.acts is not late] or self._holds()
+        hold = holds[pick % len(holds)]
         for process in self.processes:
             process.holds = [other for other in process.holds if other is not hold]
         state = (S.DONE if hold.applied else S.REFUSED) if sure else S.UNRESOLVED
@@ -116,7 +118,7 @@ class Effects(RuleBasedStateMachine):
             assert not ours
             tx(self.db, claims.note_late, hold.record, state, 20.0)
 
-    @rule(pick=picks, reopen=rarely, recover=st.booleans())
+    @rule(pick=picks, reopen=rarely, recover=usually)
     def crash(self, pick: int, reopen: bool, recover: bool) -> None:
         """A supervisor dies, and another one starts."""
         dead = self._living()[pick % len(self._living())]
@@ -229,6 +231,6 @@ class Effects(RuleBasedStateMachine):
 
 
 Effects.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestEffects = Effects.TestCase

@@ -1,0 +1,24 @@
+"""``python -m tests.torture WHAT``: each WHAT is a module of this package with a ``main(arguments)``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+WHATS = {
+    "effects": "effects: applied at most once, none lost, under every crash we can make",
+    "restart": "restart: killed at many moments and started again, nothing paid for twice",
+    "mutants": "mutants: faults planted into the ledger, each of which must be caught",
+}
+
+
+def main() -> int:
+    """Run what was asked for and return its exit code."""
+    if len(sys.argv) < 2 or sys.argv[1] not in WHATS:
+        print("usage: python -m tests.torture WHAT [options]", *WHATS.values(), sep="\n  ", file=sys.stderr)
+        return 2
+    return int(import_module(f"tests.torture.{sys.argv[1]}").main(sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
