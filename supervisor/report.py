@@ -6,23 +6,23 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from supervisor.core.errors import StoreError
 from supervisor.core.model import State, TicketSnapshot
 from supervisor.core.text import safe_line
 from supervisor.engine.lock import holder
-from supervisor.store.database import connect_readonly
-from supervisor.store.tickets import snapshots
+from supervisor.store.glance import glance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from supervisor.core.effects import EffectRecord
     from supervisor.core.spec import BatchSpec
 
 
 def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
     """Return the state of a batch as plain data. Raises StoreError when the database cannot be read."""
-    tickets = _tickets(state_dir)
+    with glance(state_dir) as seen:
+        tickets, effects = seen.tickets(), seen.effects()
     return {
         "batch": spec.name,
         "state_dir": str(state_dir),
@@ -30,19 +30,8 @@ def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
         "spent_usd": _money(sum(t.spent_usd for t in tickets)),
         "budget_usd": spec.budget_usd,
         "tickets": [_ticket(t) for t in tickets],
-        "effects": [],
+        "effects": [effect_entry(e) for e in effects],
     }
-
-
-def _tickets(state_dir: Path) -> tuple[TicketSnapshot, ...]:
-    path = state_dir / "state.db"
-    if not path.exists():
-        raise StoreError(f"{state_dir} holds no batch", "start one with `supervise run`, or name it with --state-dir")
-    db = connect_readonly(path)
-    try:
-        return snapshots(db)
-    finally:
-        db.close()
 
 
 def _ticket(t: TicketSnapshot) -> dict[str, Any]:
@@ -67,6 +56,25 @@ def _ticket(t: TicketSnapshot) -> dict[str, Any]:
         "old_instructions": t.stale_instructions,
         "parent": t.parent,
         "last_activity": iso(t.last_activity),
+    }
+
+
+def effect_entry(record: EffectRecord) -> dict[str, Any]:
+    """Return what the contract says of one effect."""
+    return {
+        "key": record.key,
+        "ticket": record.ticket,
+        "effect": record.effect,
+        "kind": record.kind,
+        "state": record.state.value,
+        "version": record.version,
+        "attempts": record.attempt,
+        "outcome": record.outcome,
+        "error": record.error,
+        "granted_to": record.granted_to,
+        "requested": iso(record.requested_at),
+        "claimed": iso(record.claimed_at),
+        "settled": iso(record.settled_at),
     }
 
 

@@ -12,11 +12,15 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.engine import requests
+from supervisor.engine.address import SOCKET
 from supervisor.engine.batch import Batch, open_batch
+from supervisor.engine.socket import serve
 from supervisor.headless import Printer
 from supervisor.report import exit_code
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from anyio.abc import TaskStatus
+    from anyio.abc import TaskGroup, TaskStatus
 
     from supervisor.core.spec import BatchSpec
     from supervisor.engine.context import Engine, Launch
@@ -75,13 +79,23 @@ async def _watch_signals(batch: Batch, ending: Ending, *, task_status: TaskStatu
                 batch.kill()
 
 
+async def _listen(group: TaskGroup, batch: Batch) -> None:
+    """Let other shells in. A disk that cannot hold a socket is no reason not to run."""
+    try:
+        await group.start(serve, batch.engine.state_dir / SOCKET, partial(requests.answer, batch))
+    except OSError as error:
+        words = f"other shells cannot reach this supervisor: {SOCKET}: {error.strerror or error}"
+        batch.board.announce(notice="; ".join(filter(None, (batch.board.announced.notice, words))))
+
+
 async def _print(batch: Batch, as_json: bool) -> int:
     ending = Ending()
     printer = Printer(batch.board, as_json=as_json)
-    printer.say(batch.board.totals().notice)
     try:
         async with anyio.create_task_group() as group:
             await group.start(_watch_signals, batch, ending)
+            await _listen(group, batch)
+            printer.say(batch.board.announced.notice)
             group.start_soon(printer.run)
             await batch.pool.run()
             group.cancel_scope.cancel()
@@ -112,6 +126,7 @@ async def _draw(batch: Batch) -> int:
 
     async with anyio.create_task_group() as group:
         await group.start(_watch_signals, batch, ending)
+        await _listen(group, batch)
         group.start_soon(engine)
         try:
             await app.run_async()

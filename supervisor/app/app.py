@@ -16,9 +16,11 @@ from supervisor.app.commands import APP_COMMANDS, command_bindings
 from supervisor.app.driver import TerminalDriver
 from supervisor.app.palette import SuperviseCommands
 from supervisor.app.screens.board import BoardScreen
+from supervisor.app.screens.effects import EffectsScreen
 from supervisor.app.screens.help import HelpScreen
 from supervisor.app.screens.quit import QuitScreen
 from supervisor.app.theme import MONOCHROME, THEME
+from widgets.cells import drawable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +66,7 @@ class SuperviseApp(App[int]):
         self._clock = clock
         self._frame_hz = frame_hz
         self._announced: object = None
+        self._effects_seen = (-1, -1)
         self._second = -1
         self._is_stopping = False
         self._board_screen = BoardScreen(port, clock)
@@ -91,18 +94,34 @@ class SuperviseApp(App[int]):
         if getattr(self._driver, "backlog", 0) > _MAX_BACKLOG:
             return
         board = self._port.board
-        if board.drain() or board.announced is not self._announced or self._board_screen.has_news:
+        news = self._effects_version() != self._effects_seen or board.announced is not self._announced
+        if board.drain() or news or self._board_screen.has_news:
             self.refresh_board()
         elif int(self._clock()) != self._second:
             self._second = int(self._clock())
             self._board_screen.tick()
+            for screen in self._effects_screens():
+                screen.tick()
 
     def refresh_board(self) -> None:
         """Draw the board as it is now, without waiting for the next frame."""
         board = self._port.board
         board.drain()
         self._announced, self._second = board.announced, int(self._clock())
+        self._effects_seen = self._effects_version()
         self._board_screen.show()
+        screens = self._effects_screens()
+        for screen in screens:
+            screen.show()
+        for refusal in self._board_screen.docket.untold():
+            if not screens:
+                self.notify(drawable(refusal.text), severity="warning", markup=False)
+
+    def _effects_version(self) -> tuple[int, int]:
+        return self._port.board.effects_version, self._board_screen.docket.version
+
+    def _effects_screens(self) -> list[EffectsScreen]:
+        return [screen for screen in self.screen_stack if isinstance(screen, EffectsScreen) and screen.is_mounted]
 
     # Keys
 

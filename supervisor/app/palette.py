@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from supervisor.app.answers import offered
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, Command
 from supervisor.app.screens.board import BoardScreen
+from supervisor.app.screens.effects import EffectsScreen
 from widgets.cells import drawable
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ class SuperviseCommands(Provider):
                 yield Offer(f"{verb.label} {words}", verb.help, partial(self.screen.action_verb, verb.name))
             for command in BOARD_COMMANDS:
                 yield self._offer(command, self.screen.run_action)
+        if isinstance(self.screen, EffectsScreen) and self.screen.selected is not None:
+            words = drawable(self.screen.selected.record.key)
+            for answer in offered(self.screen.selected):
+                yield Offer(f"{answer.label} {words}", answer.help, partial(self.screen.action_answer, answer.digit))
         for command in APP_COMMANDS:
             if command.name != "palette":
                 yield self._offer(command, self.app.run_action)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.core.board import Board
     from supervisor.core.effects import EffectRecord
     from supervisor.engine.context import Engine
+    from supervisor.engine.journal import Journal
 
 _DEAD_END = {State.FAILED, State.CANCELLED}
 _STOPS = {INTERRUPT: Wanted.PAUSE, CANCEL: Wanted.CANCEL}
@@ -43,8 +44,11 @@ class Pool:
         self._group: TaskGroup | None = None
         self._wake = anyio.Event()
         self._stopping = False
+        self._resting: set[str] = set()
+        """Tickets that were told to rest while they waited for the operator."""
         self.slots = engine.spec.slots
         engine.desk.on_decided = self._on_decided
+        engine.board.listen(self._on_event)
         self.finished = anyio.Event()
         """Set when ``run`` has left, whatever the reason: no agent of ours runs any more."""
 
@@ -72,6 +76,7 @@ class Pool:
             self._wake = anyio.Event()
             await self._release_parked()
             await self._start_what_fits()
+            self._let_rest(stay)
             if not stay and self._at_an_end():
                 return
             await self._pause()
@@ -84,6 +89,22 @@ class Pool:
 
     def _at_an_end(self) -> bool:
         return not self._runners and not any(t.state is State.PARKED for t in self.board)
+
+    def _let_rest(self, stay: bool) -> None:
+        """An agent that waits for the operator keeps its slot, until somebody else needs it or nothing else moves.
+
+        What it waits for stays on the disk, and the ticket goes on once it is answered.
+        """
+        waiting = [i for i in self._runners if self.board[i].state is State.NEEDS_YOU and i not in self._resting]
+        all_wait = len(waiting) + len(self._resting) == len(self._runners)
+        wanted = bool(self._queue()) and len(self._runners) >= self.slots
+        for ticket in waiting if all_wait and not stay else waiting[:1] if wanted and not self._resting else ():
+            self._resting.add(ticket)
+            self._runners[ticket].stop(Wanted.REST)
+
+    def _on_event(self, event: ev.Event, _: TicketSnapshot, after: TicketSnapshot) -> None:
+        if isinstance(event, ev.StateChanged) and after.state is State.NEEDS_YOU:
+            self._wake.set()
 
     async def _pause(self) -> None:
         """Wait for something to happen, or for the next parked ticket's time."""
@@ -147,8 +168,10 @@ class Pool:
             await runner.run()
         finally:
             del self._runners[ticket]
+            self._resting.discard(ticket)
             self._engine.purse.release(ticket)
             self._wake.set()
+        await self._wake_settled(ticket)  # the operator may have answered while it was going to rest
         await self._explain_the_blocked()
 
     async def _explain_the_blocked(self) -> None:
@@ -178,9 +201,30 @@ class Pool:
                 self.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb))
                 self._group.start_soon(self._carry_out, BY_NAME[verb], ticket)
 
+    async def request(self, verb: str, ticket: str) -> str | None:
+        """Take a verb from another shell; return why it is refused, or None once the wish is on the disk.
+
+        Whoever asks may go away then: it is carried out here. Raises StoreError.
+        """
+        if self._group is None or self._stopping:
+            return "the supervisor is stopping, or has not begun yet: try again"
+        refusal = BY_NAME[verb].refusal(self.board[ticket])
+        if refusal is None:
+            self.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb))
+            await self._write_down(BY_NAME[verb], ticket)
+            if self._group is not None:
+                self._group.start_soon(self._do, BY_NAME[verb], ticket)
+        return refusal
+
     async def _carry_out(self, verb: Verb, ticket: str) -> None:
-        """Write the wish down, so that a crash does not undo it, then do it."""
+        await self._write_down(verb, ticket)
+        await self._do(verb, ticket)
+
+    async def _write_down(self, verb: Verb, ticket: str) -> None:
+        """Put the wish on the disk, so that a crash does not undo it."""
         await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), verb.name))
+
+    async def _do(self, verb: Verb, ticket: str) -> None:
         runner = self._runners.get(ticket)
         if runner is not None and verb in _STOPS:
             runner.stop(_STOPS[verb])
@@ -219,9 +263,14 @@ class Pool:
 
 async def fulfil(engine: Engine, verb: Verb, ticket: str) -> bool:
     """Do what a verb asks of a ticket that no runner has; return whether it applied."""
-    snapshot = engine.board[ticket]
+    return await apply_verb(engine.journal, verb, ticket, engine.clock())
+
+
+async def apply_verb(journal: Journal, verb: Verb, ticket: str, at: float) -> bool:
+    """As ``fulfil``, for whoever has no engine."""
+    snapshot = journal.board[ticket]
     if not verb.applies(snapshot):
         return False
     to, detail = RESTS[_STOPS[verb]] if verb in _STOPS else (State.QUEUED, "resumed by you")
-    event = ev.StateChanged(ticket, engine.clock(), to, detail=detail, by_operator=verb is RESUME)
-    return await engine.journal.emit(event, expect=snapshot.state)
+    event = ev.StateChanged(ticket, at, to, detail=detail, by_operator=verb is RESUME)
+    return await journal.emit(event, expect=snapshot.state)

@@ -1,17 +1,19 @@
 """The control socket: how other shells reach a running supervisor.
 
 Owns the transport only: lines in, lines out, and that nothing a client sends or leaves out can do harm. What a request
-means is in ``requests``.
+means is in ``requests``. The event loop's own socket calls are used: they bear being cancelled at any moment.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from supervisor.core.errors import SupervisorError
 from supervisor.engine.address import MAX_REQUEST, short
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from anyio.abc import SocketListener, SocketStream, TaskGroup, TaskStatus
+    from anyio.abc import TaskGroup, TaskStatus
 
     Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -29,7 +31,9 @@ IDLE_S = 5.0
 """How long a client may take for one request, or for taking in one answer."""
 MAX_CLIENTS = 64
 """Clients that are served at the same time; more of them wait until they are let in."""
+_BACKLOG = 1024
 _RETRY_S = 0.1
+_CHUNK = 65_536
 
 
 class _Gone(Exception):  # noqa: N818
@@ -52,66 +56,86 @@ async def serve(path: Path, answer: Answer, *, task_status: TaskStatus[None] = a
     Raises:
         OSError: the socket cannot be made; only before ``task_status`` was told.
     """
-    listener = await _listen(path)
-    try:
-        async with listener, anyio.create_task_group() as clients:
-            task_status.started()
-            await _let_in(listener, clients, answer)
-    finally:
-        path.unlink(missing_ok=True)
+    with _listen(path) as listener:
+        try:
+            async with anyio.create_task_group() as clients:
+                task_status.started()
+                await _let_in(listener, clients, answer)
+        finally:
+            path.unlink(missing_ok=True)
 
 
-async def _listen(path: Path) -> SocketListener:
-    """Make the socket. The mode is set before it listens, so nobody can connect to it earlier."""
+def _listen(path: Path) -> socket.socket:
+    """Make the socket, for its owner only from the first moment on."""
     if path.is_socket():
         path.unlink()
-    with short(path) as name:
-        return await anyio.create_unix_listener(name, mode=0o600)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        with short(path) as name:
+            listener.bind(name)
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    listener.setblocking(False)
+    return listener
 
 
-async def _let_in(listener: SocketListener, clients: TaskGroup, answer: Answer) -> None:
+async def _let_in(listener: socket.socket, clients: TaskGroup, answer: Answer) -> None:
     places = anyio.Semaphore(MAX_CLIENTS)
+    loop = asyncio.get_running_loop()
     while True:
         await places.acquire()
         try:
-            stream = await listener.accept()
-        except (OSError, anyio.BrokenResourceError):  # too many open files, say: that passes
+            client, _ = await loop.sock_accept(listener)
+        except OSError:  # too many open files, say: that passes
             places.release()
             await anyio.sleep(_RETRY_S)
         else:
-            clients.start_soon(_serve_one, stream, answer, places)
+            clients.start_soon(_serve_one, client, answer, places)
 
 
-async def _serve_one(stream: SocketStream, answer: Answer, places: anyio.Semaphore) -> None:
+async def _serve_one(client: socket.socket, answer: Answer, places: anyio.Semaphore) -> None:
     """Answer one client's requests, one after another, until it leaves."""
     try:
-        async with stream:
-            await _converse(stream, answer)
-    except (_Gone, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        with client:
+            await _converse(client, answer)
+    except (_Gone, OSError):
         pass
     finally:
         places.release()
 
 
-async def _converse(stream: SocketStream, answer: Answer) -> None:
-    incoming = BufferedByteReceiveStream(stream)
+async def _converse(client: socket.socket, answer: Answer) -> None:
+    rest = b""
     while True:
         try:
-            request = _parse(await _line(incoming))
+            line, rest = await _line(client, rest)
+            request = _parse(line)
         except _Unreadable as error:  # what follows may be the rest of the same nonsense
-            await _reply(stream, {"error": str(error)})
+            await _reply(client, {"error": str(error)})
             return
-        await _reply(stream, await _answer(answer, request))
+        await _reply(client, await _answer(answer, request))
 
 
-async def _line(incoming: BufferedByteReceiveStream) -> bytes:
-    try:
-        with anyio.fail_after(IDLE_S):
-            return await incoming.receive_until(b"\n", MAX_REQUEST - 1)
-    except (TimeoutError, anyio.EndOfStream, anyio.IncompleteRead):
-        raise _Gone from None
-    except anyio.DelimiterNotFound:
-        raise _Unreadable(f"a request may have at most {MAX_REQUEST:,} bytes") from None
+async def _line(client: socket.socket, start: bytes) -> tuple[bytes, bytes]:
+    """Return the next line, and what came in after it."""
+    parts, size = [start], len(start)
+    with anyio.move_on_after(IDLE_S):
+        while b"\n" not in parts[-1] and size < MAX_REQUEST:
+            part = await asyncio.get_running_loop().sock_recv(client, _CHUNK)
+            if not part:
+                raise _Gone
+            parts.append(part)
+            size += len(part)
+        line, _, rest = b"".join(parts).partition(b"\n")
+        if len(line) >= MAX_REQUEST:
+            raise _Unreadable(f"a request may have at most {MAX_REQUEST:,} bytes")
+        return line, rest
+    raise _Gone
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -134,9 +158,9 @@ async def _answer(answer: Answer, request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"internal error: {type(error).__name__}: {error}"}
 
 
-async def _reply(stream: SocketStream, answer: dict[str, Any]) -> None:
+async def _reply(client: socket.socket, answer: dict[str, Any]) -> None:
     line = json.dumps(answer, default=str).encode() + b"\n"
-    with anyio.move_on_after(IDLE_S) as patience:
-        await stream.send(line)
-    if patience.cancelled_caught:
-        raise _Gone
+    with anyio.move_on_after(IDLE_S):
+        await asyncio.get_running_loop().sock_sendall(client, line)
+        return
+    raise _Gone

@@ -7,6 +7,7 @@ import sys
 import anyio
 
 from supervisor.app.app import SuperviseApp
+from tests.screens.effect_scenes import EFFECT_SCENES
 from tests.screens.scenes import NOW, SCENES, FakePort
 
 
@@ -22,7 +23,7 @@ class DemoPort(FakePort):
 
 async def main(scene: str) -> None:
     """Show a scene until the operator leaves."""
-    port = DemoPort(SCENES[scene]())
+    port = DemoPort((SCENES | EFFECT_SCENES)[scene]())
     port.app = SuperviseApp(port, clock=lambda: NOW)
     await port.app.run_async()
 

@@ -10,7 +10,9 @@ from supervisor.core.board import Board
 from supervisor.core.model import BatchTotals, Mode, Outcome, PromptKind, State, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from supervisor.engine.desk import Ruling
 
 NOW = 1_790_000_000.0
 """The moment of every scene."""
@@ -24,12 +26,26 @@ class FakePort:
     submitted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     stops: int = 0
     kills: int = 0
+    rulings: list[tuple[Ruling, bool]] = field(default_factory=list)
+    probes: list[str] = field(default_factory=list)
+    answers: list[Callable[[str | None], None]] = field(default_factory=list)
+    """Ways to answer the decisions and probes, in the order they came."""
 
     def submit(self, verb: str, tickets: Sequence[str]) -> None:
         """Note the verb and mark the tickets."""
         self.submitted.append((verb, tuple(tickets)))
         for ticket in tickets:
             self.board.apply(ev.VerbPending(ticket, NOW, verb))
+
+    def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
+        """Note the decision."""
+        self.rulings.append((ruling, once_more))
+        self.answers.append(answered)
+
+    def probe(self, key: str, answered: Callable[[str | None], None]) -> None:
+        """Note it."""
+        self.probes.append(key)
+        self.answers.append(answered)
 
     def request_stop(self) -> None:
         """Note it."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from supervisor.app.app import SuperviseApp
+from tests.screens.effect_scenes import EFFECT_SCENES
 from tests.screens.scenes import NOW, SCENES, FakePort
 
 Compare = Callable[..., bool]
@@ -22,7 +23,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def app(scene: str) -> SuperviseApp:
-    return SuperviseApp(FakePort(SCENES[scene]()), clock=lambda: NOW)
+    return SuperviseApp(FakePort((SCENES | EFFECT_SCENES)[scene]()), clock=lambda: NOW)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,17 @@ def app(scene: str) -> SuperviseApp:
         pytest.param("busy", (80, 24), ["question_mark"], id="help-80x24"),
         pytest.param("busy", (80, 24), ["q"], id="quit-80x24"),
         pytest.param("empty", (80, 24), [], id="empty-80x24"),
+        pytest.param("stuck", (80, 24), ["exclamation_mark"], id="inbox-unresolved-80x24"),
+        pytest.param("stuck", (120, 40), ["exclamation_mark"], id="inbox-unresolved-120x40"),
+        pytest.param("stuck", (80, 24), ["exclamation_mark", "j"], id="inbox-requested-80x24"),
+        pytest.param("stuck", (120, 40), ["exclamation_mark", "j"], id="inbox-requested-120x40"),
+        pytest.param("stuck", (80, 24), ["exclamation_mark", "1", "o", "k"], id="decide-80x24"),
+        pytest.param("stuck", (120, 40), ["exclamation_mark", "3"], id="decide-120x40"),
+        pytest.param("stuck", (80, 24), ["e", "j", "j"], id="ledger-80x24"),
+        pytest.param("stuck", (120, 40), ["e"], id="ledger-120x40"),
+        pytest.param("nothing-waits", (80, 24), ["exclamation_mark"], id="inbox-empty-80x24"),
+        pytest.param("nothing-waits", (120, 40), ["exclamation_mark"], id="inbox-empty-120x40"),
+        pytest.param("hostile-effects", (80, 24), ["exclamation_mark", "j", "j", "j"], id="inbox-hostile-80x24"),
     ],
 )
 def test_screen(scene: str, size: tuple[int, int], keys: list[str], snap_compare: Compare) -> None:

@@ -11,7 +11,10 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, command_bindings, verb_bindings
-from supervisor.core.model import BatchTotals, State, TicketSnapshot
+from supervisor.app.docket import Docket
+from supervisor.app.screens.inbox import InboxScreen
+from supervisor.app.screens.ledger import LedgerScreen
+from supervisor.app.waiting import WAITING, effect_of, waiting_items, waiting_tickets
 from supervisor.core.verbs import VERBS, Verb
 from widgets.cells import drawable
 from widgets.facts_line import FactsLine
@@ -28,8 +31,10 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from supervisor.app.ports import BatchPort
+    from supervisor.app.screens.effects import EffectsScreen
+    from supervisor.core.effects import EffectView
+    from supervisor.core.model import BatchTotals, TicketSnapshot
 
-_WAITING = (State.NEEDS_YOU, State.FAILED)
 _VERBS = {verb.name: verb for verb in VERBS}
 _ALWAYS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in APP_COMMANDS if c.in_footer)
 _BOARD_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMANDS if c.in_footer)
@@ -46,6 +51,9 @@ class BoardScreen(Screen[None]):
         self.port = port
         self._clock = clock
         self._waiting: tuple[TicketSnapshot, ...] = ()
+        self._inbox = 0
+        """How many items the inbox holds."""
+        self.docket = Docket(port)
         self._is_stopping = False
         self.table = TicketTable(id="tickets")
         self.transcript = TranscriptView(id="transcript")
@@ -83,7 +91,8 @@ class BoardScreen(Screen[None]):
     def show(self) -> None:
         """Draw the board as it is: each widget repaints only what differs."""
         rows = self.port.board.rows()
-        self._waiting = waiting(rows)
+        self._waiting = waiting_tickets(rows)
+        self._inbox = len(waiting_items(self.port.board, {}))
         self.table.show(rows, self._clock())
         self._summary.show(self._totals(), self._waiting)
         self._show_selected()
@@ -123,8 +132,13 @@ class BoardScreen(Screen[None]):
     def _hints(self) -> Sequence[Hint]:
         if self.has_class("-reading"):
             return [("esc", "board")]
-        waiting = [("n", f"next of {len(self._waiting)}")] if self._waiting else []
-        return [*waiting, *_BOARD_HINTS]
+        answer: list[Hint] = [("a", "answer")] if self._effect() is not None else []
+        inbox: list[Hint] = [("!", f"needs you {self._inbox}")] if self._inbox else []
+        return [*answer, *inbox, *_BOARD_HINTS]
+
+    def _effect(self) -> EffectView | None:
+        """The effect that the selected ticket waits for."""
+        return effect_of(self.port.board, self.selected) if self.selected is not None else None
 
     @on(TicketTable.Highlighted)
     def _selection_changed(self) -> None:
@@ -167,12 +181,32 @@ class BoardScreen(Screen[None]):
     def action_next_waiting(self) -> None:
         """Go to the next ticket that needs the operator, round and round."""
         rows = self.port.board.rows()
-        places = [i for i, t in enumerate(rows) if t.state in _WAITING]
+        places = [i for i, t in enumerate(rows) if t.state in WAITING]
         if not places:
             self.notify("Nothing needs you.", markup=False, timeout=3)
             return
         here = next((i for i, t in enumerate(rows) if t.id == self.table.cursor_ticket), -1)
         self.go_to(rows[next((i for i in places if i > here), places[0])].id)
+
+    def action_inbox(self) -> None:
+        """Show everything that waits."""
+        self._open(InboxScreen(self.port, self._clock, self.docket))
+
+    def action_answer(self) -> None:
+        """Show what waits, beginning at what the selected ticket waits for."""
+        view = self._effect()
+        self._open(InboxScreen(self.port, self._clock, self.docket, view.record.key if view is not None else None))
+
+    def action_ledger(self) -> None:
+        """Show all effects."""
+        self._open(LedgerScreen(self.port, self._clock, self.docket))
+
+    def _open(self, screen: EffectsScreen) -> None:
+        self.app.push_screen(screen, self._came_back)
+
+    def _came_back(self, ticket: str | None) -> None:
+        if ticket is not None:
+            self.go_to(ticket)
 
     def go_to(self, ticket_id: str) -> None:
         """Select a ticket."""
@@ -201,16 +235,6 @@ class BoardScreen(Screen[None]):
         if marked:
             return [t for t in self.port.board.rows() if t.id in marked]
         return [self.selected] if self.selected is not None else []
-
-
-def waiting(rows: Sequence[TicketSnapshot]) -> tuple[TicketSnapshot, ...]:
-    """Return what waits for the operator: what needs an answer, the longest waiting first, then failures."""
-    return tuple(
-        sorted(
-            (t for t in rows if t.state in _WAITING),
-            key=lambda t: (t.state is State.FAILED, t.last_activity or 0.0),
-        )
-    )
 
 
 def _nothing_yet(ticket: TicketSnapshot) -> str:

@@ -9,6 +9,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from supervisor.app.answers import ANSWERS
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS
 from supervisor.core.model import State
 from supervisor.core.verbs import VERBS
@@ -50,6 +51,8 @@ class HelpScreen(ModalScreen[None]):
             yield Static("Everywhere", classes="heading", markup=False)
             commands = ((c.shown, c.help) for c in (*BOARD_COMMANDS, *APP_COMMANDS))
             yield from _table((*_MOVES, *commands))
+            yield Static("On an effect that waits (! or a)", classes="heading", markup=False)
+            yield from _table((a.digit, f"{a.label}: {a.help}") for a in ANSWERS)
             yield Static("States", classes="heading", markup=False)
             yield from _table((state_words(state), words) for state, words in _STATES.items())
             yield Static(_MONEY, classes="heading", markup=False)

@@ -1,0 +1,130 @@
+"""The commands that run a batch or look at it: run, rehearse, check, status."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.cli.common import DEFAULT_FILE, add_command, add_state_dir, say, where
+
+if TYPE_CHECKING:
+    import argparse
+
+    from supervisor.cli.common import Commands
+    from supervisor.core.spec import BatchSpec
+
+COMMANDS = ("run", "rehearse", "check", "status")
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    run = add_command(commands, "run", "Run the batch; the default command.", "supervise run tickets.toml --headless")
+    _file(run)
+    add_state_dir(run)
+    _printing(run)
+    run.set_defaults(do=_run)
+    _add_rehearse(commands)
+    check = add_command(
+        commands, "check", "Check a tickets.toml and say what it holds.", "supervise check tickets.toml"
+    )
+    _file(check)
+    check.set_defaults(do=_check)
+    status = add_command(commands, "status", "Say how a batch stands, also while it runs.", "supervise status --json")
+    _file(status)
+    add_state_dir(status)
+    status.add_argument("--json", action="store_true", help="print one JSON object")
+    status.set_defaults(do=_status)
+
+
+def _add_rehearse(commands: Commands) -> None:
+    rehearse = add_command(
+        commands,
+        "rehearse",
+        "Play a batch with the real CLI against scripted answers: no key, no cost, no network.",
+        "supervise rehearse",
+    )
+    rehearse.add_argument("file", nargs="?", type=Path, help="your tickets.toml; without it the sample batch is played")
+    add_state_dir(rehearse, "keep what it makes there, and go on with it when called again")
+    _printing(rehearse)
+    rehearse.add_argument(
+        "--run-commands", action="store_true", help="also run the setup and verify commands of your own file"
+    )
+    rehearse.set_defaults(do=_rehearse)
+
+
+def _file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, default=Path(DEFAULT_FILE), help=f"default: {DEFAULT_FILE}")
+
+
+def _printing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--headless", action="store_true", help="print a line for each change instead of drawing")
+    parser.add_argument("--json", action="store_true", help="like --headless, one JSON object for each change")
+
+
+def _load(path: Path) -> BatchSpec:
+    from supervisor.config import load
+    from supervisor.rehearsal.script import faults
+
+    return load(path, check_steps=faults)
+
+
+def _is_headless(args: argparse.Namespace) -> bool:
+    """Textual reads from standard input and draws on standard error, so all three have to be the terminal."""
+    return args.headless or args.json or not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def _run(args: argparse.Namespace) -> int:
+    import anyio
+
+    from supervisor import preflight
+    from supervisor.engine.batch import STATE_DIR, make_state_dir
+    from supervisor.engine.context import Launch
+    from supervisor.engine.process import forget_git_locators, write_launcher
+    from supervisor.run import run_batch
+
+    forget_git_locators()
+    spec = _load(args.file)
+    state_dir = (args.state_dir or spec.path.parent / STATE_DIR).absolute()
+    anyio.run(preflight.check_repository, spec.repo)
+    cli = preflight.find_cli()
+    preflight.check_root(spec, os.environ)
+    home = preflight.claude_home(spec, state_dir, os.environ)
+    make_state_dir(state_dir)
+    own = {"CLAUDE_CONFIG_DIR": str(home)} if home.is_relative_to(state_dir) else {}
+    os.environ.update(own)  # the SDK's own session functions look there
+    launch = Launch(write_launcher(state_dir / "agent", cli), home, lambda _: own)
+
+    async def go() -> int:
+        return await run_batch(spec, state_dir, launch, headless=_is_headless(args), as_json=args.json)
+
+    return anyio.run(go)
+
+
+def _rehearse(args: argparse.Namespace) -> int:
+    import anyio
+
+    from supervisor.engine.process import forget_git_locators
+    from supervisor.rehearsal.play import Rehearsal, play
+
+    forget_git_locators()
+    spec = _load(args.file) if args.file else None
+    rehearsal = Rehearsal(spec, args.state_dir and args.state_dir.absolute(), args.run_commands or spec is None)
+    return anyio.run(play, rehearsal, _load, _is_headless(args), args.json)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from supervisor.config import summary
+
+    say(summary(_load(args.file)))
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    from supervisor import report
+
+    data = report.status(_load(args.file), where(args))
+    say(json.dumps(data, indent=2) if args.json else report.status_text(data))
+    return 0

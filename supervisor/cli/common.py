@@ -1,0 +1,123 @@
+"""What the commands have in common: their options, their output, and the way to whoever answers for a batch."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from supervisor.control_client import ask
+from supervisor.core.errors import LockedError
+from supervisor.engine.address import STATE_DIR
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DEFAULT_FILE = "tickets.toml"
+EXIT_CODES = """\
+exit codes:
+  0  every ticket is done
+  1  some tickets failed
+  2  bad usage or configuration; nothing was started
+  3  something needs a person (this beats 1)
+  129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM; nothing is lost, the next start goes on
+"""
+VERB_EXIT_CODES = """\
+exit codes:
+  0  all of it was accepted
+  1  some of it was refused; the answer says why
+  2  bad usage, or no such batch
+"""
+_ROUNDS = 10
+
+
+def add_command(
+    commands: Commands, name: str, what: str, example: str, exit_codes: str = EXIT_CODES
+) -> argparse.ArgumentParser:
+    """Add a command whose help has an example and its exit codes."""
+    raw = argparse.RawDescriptionHelpFormatter
+    epilog = f"example:\n  {example}\n\n{exit_codes}"
+    return commands.add_parser(name, help=what, description=what, epilog=epilog, formatter_class=raw)
+
+
+def add_state_dir(parser: argparse.ArgumentParser, what: str = "default: .supervisor beside the file") -> None:
+    """Add ``--state-dir``."""
+    parser.add_argument("--state-dir", type=Path, metavar="DIR", help=what)
+
+
+def add_batch(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a batch to a command whose arguments are something else, and ``--json``."""
+    parser.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help=f"the batch; default: {DEFAULT_FILE}")
+    add_state_dir(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def where(args: argparse.Namespace) -> Path:
+    """Return the state directory that was named; a directory that a rehearsal was told to keep stands for its own."""
+    named: Path = args.state_dir or args.file.absolute().parent / STATE_DIR
+    inner = named / STATE_DIR
+    found = inner if not (named / "state.db").exists() and (inner / "state.db").exists() else named
+    return found.absolute()
+
+
+def request(state_dir: Path, what: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
+    """Let the running supervisor answer, or where none runs, answer for it under the batch lock. Raises StoreError."""
+    for _ in range(_ROUNDS):
+        reply = ask(state_dir, what, timeout_s)
+        if reply is not None:
+            return reply
+        try:
+            return _alone(state_dir, what)
+        except LockedError as error:  # somebody was faster: a supervisor, or another command like this one
+            locked = error
+    raise locked
+
+
+def _alone(state_dir: Path, what: dict[str, Any]) -> dict[str, Any]:
+    import anyio
+
+    from supervisor.engine.offline import answer
+
+    return anyio.run(answer, state_dir, what)
+
+
+def user() -> str:
+    """Return who decides, for the log: the name of the operating system's user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a uid without a name, as in some containers
+        return "operator"
+
+
+def say(words: str) -> None:
+    """Print to standard output."""
+    print(words)  # noqa: T201
+
+
+def complain(words: str) -> None:
+    """Print to standard error."""
+    print(words, file=sys.stderr)  # noqa: T201
+
+
+def is_asked(question: str) -> bool:
+    """Whether somebody at the terminal says yes. No terminal, no answer and Ctrl-C mean no."""
+    return reply_to(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def reply_to(question: str) -> str:
+    """Return the line that is typed in answer to a question; empty where nobody answers."""
+    if not has_terminal():
+        return ""
+    print(question, end="", file=sys.stderr, flush=True)  # noqa: T201
+    try:
+        return sys.stdin.readline().rstrip("\n")
+    except KeyboardInterrupt:
+        complain("")
+        return ""
+
+
+def has_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

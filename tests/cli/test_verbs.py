@@ -1,0 +1,196 @@
+"""The verbs from a shell while no supervisor runs: what only changes a state is done, the rest is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.cli import run_command
+from supervisor.control_client import ask
+from supervisor.core.model import State, Why
+from supervisor.core.verbs import VERBS, Verb
+from supervisor.engine.lock import BatchLock
+from tests.cli.places import leave, states, ticket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Shell = Callable[..., tuple[int, str, str]]
+
+ROOT = Path(__file__).parents[2]
+S = State
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A batch with a ticket in every state."""
+    return leave(tmp_path / "state", *(ticket(f"{n:03}-{state.value}", state) for n, state in enumerate(State)))
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Runs a command and returns its code, output and errors."""
+
+    def run(*argv: object) -> tuple[int, str, str]:
+        code = run_command([str(a) for a in argv])
+        streams = capsys.readouterr()
+        assert "Traceback" not in streams.err
+        return code, streams.out, streams.err
+
+    return run
+
+
+APPLIES = {
+    "interrupt": {S.QUEUED: S.PAUSED, S.PARKED: S.PAUSED},
+    "resume": dict.fromkeys((S.NEEDS_YOU, S.PAUSED, S.DONE, S.FAILED, S.CANCELLED), S.QUEUED),
+    "cancel": dict.fromkeys((s for s in S if s not in (S.DONE, S.CANCELLED)), S.CANCELLED),
+}
+
+
+@pytest.mark.parametrize("verb", APPLIES)
+@pytest.mark.parametrize("state", State)
+def test_every_verb_in_every_state(place: Path, shell: Shell, verb: str, state: State) -> None:
+    ident = next(i for i, s in states(place).items() if s is state)
+    before = states(place)
+    code, out, _ = shell(verb, ident, "--state-dir", place)
+    to = APPLIES[verb].get(state)
+    assert code == (0 if to else 1)
+    assert out.startswith(f"{ident}  {'accepted' if to else 'refused'}: ")
+    assert states(place) == {**before, ident: to or state}
+
+
+def test_interrupting_what_a_dead_supervisor_left_running_is_refused(place: Path, shell: Shell) -> None:
+    code, out, _ = shell("interrupt", "002", "--state-dir", place)
+    assert (code, out) == (
+        1,
+        "002-running  refused: no supervisor is running: 002-running was cut off and goes on at the next start\n",
+    )
+
+
+def test_bulk_reports_for_each_ticket(place: Path, shell: Shell) -> None:
+    code, out, _ = shell("resume", "005", "006-done", "000", "nonesuch", "--state-dir", place, "--json")
+    assert code == 1
+    data = json.loads(out)
+    assert data["verb"] == "resume"
+    assert [(t["ticket"], t["accepted"]) for t in data["tickets"]] == [
+        ("005-paused", True),
+        ("006-done", True),
+        ("000-queued", False),
+        ("nonesuch", False),
+    ]
+    assert "only a resting ticket can be resumed" in data["tickets"][2]["says"]
+
+
+def test_the_same_ticket_twice_is_one(place: Path, shell: Shell) -> None:
+    code, out, _ = shell("resume", "005", "005-paused", "005", "--state-dir", place)
+    assert (code, len(out.splitlines())) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("003-neds_you", 'there is no ticket "003-neds_you": did you mean "003-needs_you"?'),
+        ("00", '"00" could be 000-queued, 001-starting, 002-running, 003-needs_you, 004-parked, …'),
+        ("", 'there is no ticket ""'),
+        ("\x1b[31mred", 'there is no ticket "␛[31mred"'),
+        ("x" * 100_000, 'there is no ticket "xxx'),
+    ],
+)
+def test_a_name_that_names_no_ticket(place: Path, shell: Shell, name: str, says: str) -> None:
+    code, out, _ = shell("cancel", name, "--state-dir", place)
+    assert code == 1
+    assert says in out
+    assert "\x1b" not in out
+
+
+def test_all_is_what_the_verb_applies_to(place: Path, shell: Shell) -> None:
+    code, out, _ = shell("interrupt", "--all", "--state-dir", place)
+    lines = [line.split() for line in out.splitlines()]
+    assert code == 1
+    assert {line[0]: line[1] for line in lines} == {
+        "000-queued": "accepted:",
+        "001-starting": "refused:",
+        "002-running": "refused:",
+        "004-parked": "accepted:",
+    }
+
+
+def test_resuming_all_leaves_what_is_done_or_cancelled(place: Path, shell: Shell) -> None:
+    assert shell("resume", "--all", "--state-dir", place)[0] == 0
+    now = states(place)
+    assert now["006-done"] is S.DONE
+    assert now["008-cancelled"] is S.CANCELLED
+    assert now["003-needs_you"] is now["005-paused"] is now["007-failed"] is S.QUEUED
+
+
+def test_all_of_nothing(tmp_path: Path, shell: Shell) -> None:
+    place = leave(tmp_path / "state", ticket("001", S.DONE))
+    assert shell("cancel", "--all", "--state-dir", place) == (0, "there is no ticket to cancel\n", "")
+
+
+def test_a_ticket_that_was_live_when_its_supervisor_died_can_be_resumed(tmp_path: Path, shell: Shell) -> None:
+    place = leave(tmp_path / "state", ticket("001", S.NEEDS_YOU, Why.APPROVE_EFFECT, live=True))
+    assert shell("resume", "001", "--state-dir", place)[0] == 0
+    assert states(place) == {"001": S.QUEUED}
+
+
+@pytest.mark.parametrize("argv", [[], ["001", "--all"], ["--nonsense"]])
+def test_bad_usage(place: Path, shell: Shell, argv: list[str]) -> None:
+    code, out, err = shell("interrupt", *argv, "--state-dir", place)
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: supervise")
+
+
+def test_no_batch(tmp_path: Path, shell: Shell) -> None:
+    code, _, err = shell("cancel", "001", "--file", tmp_path / "tickets.toml")
+    assert code == 2
+    assert "holds no batch: start one with `supervise run`" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_batch_beside_a_file_and_the_one_a_rehearsal_keeps(tmp_path: Path, shell: Shell) -> None:
+    leave(tmp_path / ".supervisor", ticket("001"), ticket("002"))
+    assert shell("cancel", "001", "--file", tmp_path / "tickets.toml")[0] == 0
+    assert shell("cancel", "002", "--state-dir", tmp_path)[0] == 0
+    assert set(states(tmp_path / ".supervisor").values()) == {S.CANCELLED}
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda v: v.name)
+def test_help_is_the_tables(verb: Verb, shell: Shell) -> None:
+    code, out, _ = shell(verb.name, "--help")
+    assert code == 0
+    assert " ".join(verb.help.split()) in " ".join(out.split())
+    assert f"example:\n  {verb.example}" in out
+    assert "exit codes:" in out
+
+
+def _start(*argv: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "supervisor", *map(str, argv)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_commands_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
+    place = leave(tmp_path / "state", *(ticket(f"{n:03}") for n in range(6)))
+    started = [_start("cancel", f"{n:03}", "--state-dir", place) for n in range(6)]
+    outputs = [process.communicate(timeout=50)[0] for process in started]
+    assert outputs == [f"{n:03}  accepted: is cancelled\n" for n in range(6)]
+    assert set(states(place).values()) == {S.CANCELLED}
+
+
+def test_a_supervisor_that_does_not_answer_is_named(place: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.cli.common.ask", lambda where, what, _: ask(where, what, 0.05))
+    with BatchLock(place / "lock"):
+        code, _, err = shell("cancel", "000", "--state-dir", place)
+    assert code == 2
+    assert "does not answer" in err
+
+
+def test_asking_loads_nothing_heavy() -> None:
+    code = "import sys, supervisor.cli; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & {"anyio", "asyncio", "sqlite_utils", "sqlite3", "tomllib", "textual"}
