@@ -8,7 +8,7 @@ from supervisor.core.model import State, TicketSnapshot, Why
 from widgets.effect_items import Item, effect_item, ticket_item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from supervisor.core.board import Board
     from supervisor.core.effects import EffectView
@@ -50,7 +50,9 @@ def _family(board: Board, ticket: TicketSnapshot) -> Iterator[str]:
 
 
 def waiting_items(board: Board, pending: Mapping[str, str]) -> list[Item]:
-    """Return everything that waits, the oldest first. A ticket that waits for an effect shows as that effect.
+    """Return everything that waits: what can be answered in place, the oldest first, then the rest, the oldest first.
+
+    A ticket that waits for an effect shows as that effect.
 
     Args:
         board: The board.
@@ -59,7 +61,12 @@ def waiting_items(board: Board, pending: Mapping[str, str]) -> list[Item]:
     items = [effect_item(view, pending=pending.get(view.record.key, "")) for view in waiting_effects(board)]
     tickets = waiting_tickets(board.rows())
     items += [ticket_item(t) for t in tickets if t.why not in _FOR_AN_EFFECT or effect_of(board, t) is None]
-    return sorted(items, key=lambda item: (item.since, item.key))
+    return in_order(items)
+
+
+def in_order(items: Iterable[Item]) -> list[Item]:
+    """Return items in the order of the inbox."""
+    return sorted(items, key=lambda item: (item.effect is None, item.since, item.key))
 
 
 def item_again(board: Board, item: Item, pending: Mapping[str, str]) -> Item | None:

@@ -22,6 +22,7 @@ class AttemptAsker:
         self._engine = engine
         self.ticket = ticket
         self.scope = lineage_root(engine, ticket)
+        self._waiting: dict[str, EffectRecord] = {}
         self.stuck: EffectRecord | None = None
         """The effect that nobody knows the end of: the ticket stops for it."""
 
@@ -33,12 +34,16 @@ class AttemptAsker:
 
     async def waits(self, record: EffectRecord) -> None:
         """Show that the ticket waits for the operator; its agent stays."""
+        self._waiting[record.key] = record
         why, detail = settling.words(record)
         now = self._engine.clock()
         await self._engine.journal.emit(ev.StateChanged(self.ticket, now, State.NEEDS_YOU, why, detail, live=True))
 
-    async def goes_on(self) -> None:
-        """Show that the agent is at work again."""
+    async def goes_on(self, record: EffectRecord) -> None:
+        """Show that the agent is at work again, unless another call of it waits too."""
+        self._waiting.pop(record.key, None)
+        if self._waiting:
+            return
         now = self._engine.clock()
         await self._engine.journal.emit(ev.StateChanged(self.ticket, now, State.RUNNING), expect=State.NEEDS_YOU)
 

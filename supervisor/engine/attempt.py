@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,8 @@ class AttemptResult:
     detail: str = ""
     api_error_status: int | None = None
     check: Check = Check.NONE
+    stuck: bool = False
+    """It was stopped for an effect of which nobody knew whether it had happened."""
 
 
 RunCheck = Callable[[int], Awaitable["Finished | None"]]
@@ -116,6 +118,8 @@ class Attempt:
         self._caller = EffectCaller(engine.effects, self._asker) if ticket.effects else None
         self._last: ev.TurnEnded | None = None
         self._stalled = False
+        self._cut = False
+        """Ended by an error or the end of our own, which tells nothing of the agent."""
 
     async def run(self, cap_usd: float | None) -> AttemptResult:
         """Connect, converse, close, record. Raises StoreError only."""
@@ -131,6 +135,9 @@ class Attempt:
                         await self._converse(session)
                 except SessionFailed as failed:
                     failure = failed.failure
+                except BaseException:
+                    self._cut = True
+                    raise
                 finally:
                     group, self._group = self._group, None
                     await session.close()
@@ -246,7 +253,14 @@ class Attempt:
                 return None
 
     async def _take(self, event: ev.Event) -> None:
-        await self._emit(event)
+        """Book an event off the stream; it will not come again, so a turn that is given up must not lose it.
+
+        A second result of an answered prompt costs what it costs, and does not change how the prompt ended.
+        """
+        if isinstance(event, ev.TurnEnded) and self._last is not None and event.prompt_uuid == self._last.prompt_uuid:
+            event = replace(event, prompt_uuid=None)
+        with anyio.CancelScope(shield=True):
+            await self._emit(event)
         if isinstance(event, ev.TurnEnded):
             self._engine.prices.learn(event.prices)
             self._engine.purse.spent(self._ticket.id, event.cost_usd)
@@ -264,7 +278,9 @@ class Attempt:
         ids = (self._ticket.id, self._now(), self._number)
         await self._emit(ev.AttemptEnded(*ids, outcome, detail, code, session.stderr_tail(), spent))
         told = self._unfinished(self._last) or failure
-        return AttemptResult(outcome, detail, told.api_error_status if told else None, self._check)
+        return AttemptResult(
+            outcome, detail, told.api_error_status if told else None, self._check, self._asker.stuck is not None
+        )
 
     def _unfinished(self, turn: ev.TurnEnded | None) -> ev.TurnEnded | None:
         """The last result, unless a later prompt of ours was left without one: then it tells nothing of the ending."""
@@ -276,7 +292,7 @@ class Attempt:
         return Ending(
             resumed=self._plan.resume,
             agent_started=session.agent_started,
-            interrupted=self._wanted is not None or self._asker.stuck is not None,
+            interrupted=self._wanted is not None or self._cut or self._asker.stuck is not None,
             own_mistake=turn is None and failure is not None and failure.own_mistake,
             has_result=turn is not None,
             subtype=told.subtype if told else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -84,9 +84,13 @@ class Batch:
         """Ask the other system about an effect; return None if that settled it, else in words why not."""
         try:
             record = await self.engine.desk.ledger.by_key(key)
+        except SupervisorError as refusal:
+            return str(refusal)
+        try:
             await self.engine.desk.refresh(record, busy=True)
             return await self.engine.desk.take_proof(record, await self.engine.effects.probe(record))
-        except SupervisorError as refusal:
+        except (SupervisorError, OSError) as refusal:
+            await self.engine.desk.refresh(record)
             return str(refusal)
 
     def request_stop(self) -> None:
@@ -141,12 +145,17 @@ async def open_batch(
             adjust(engine)
         await _take_in(engine)
         orphans = await engine.desk.open()
-        await _probe_orphans(engine, orphans)
         recovered = replace(await recover(engine), orphans=len(orphans))
         await settling.hold_waiting(engine.journal, engine.desk, engine.clock)
         if str(recovered):
             engine.board.announce(notice=str(recovered))
-        yield Batch(engine, Pool(engine), recovered, group)
+        batch = Batch(engine, Pool(engine), recovered, group)
+        watcher = await stack.enter_async_context(task_group())
+        watcher.start_soon(_watch_claims, engine, orphans)
+        try:
+            yield batch
+        finally:
+            watcher.cancel_scope.cancel()
 
 
 async def _close(store: TicketStore) -> None:
@@ -154,11 +163,26 @@ async def _close(store: TicketStore) -> None:
         await store.close()
 
 
-async def _probe_orphans(engine: Engine, orphans: tuple[EffectRecord, ...]) -> None:
-    """Ask once for each claim that a dead supervisor left: the answer may settle it without the operator."""
-    for record in orphans:
-        spec = engine.spec.effects.get(record.effect)
-        if spec is not None and (spec.probe or spec.probe_handler):
+_LOOK_S = 2.0
+"""How often claims of earlier starts are looked at again while something of theirs may still be running."""
+
+
+async def _watch_claims(engine: Engine, orphans: tuple[EffectRecord, ...]) -> None:
+    """Ask once for each claim that a dead supervisor left, and look again at those whose command still runs."""
+    while True:
+        for record in orphans:
+            await _probe(engine, record)
+        if not engine.desk.has_foreign_claims:
+            return
+        await anyio.sleep(_LOOK_S)
+        orphans = await engine.desk.take_orphans()
+
+
+async def _probe(engine: Engine, record: EffectRecord) -> None:
+    """Let a probe settle an effect if it can; the operator may have been faster."""
+    spec = engine.spec.effects.get(record.effect)
+    if spec is not None and (spec.probe or spec.probe_handler):
+        with suppress(SupervisorError, OSError):
             await engine.desk.take_proof(record, await engine.effects.probe(record))
 
 

@@ -43,10 +43,11 @@ async def run(
     with log.open("ab") as sink:
         start = sink.tell()
         try:
-            process = await anyio.open_process(
-                ["/bin/sh", "-c", _GUARD, "sh", *argv], cwd=cwd, stdin=subprocess.PIPE, stdout=sink, stderr=sink,
-                env={**os.environ, **(env or {})}, start_new_session=True,
-            )  # fmt: skip
+            with anyio.CancelScope(shield=True):  # a start that is cut short leaves a command that nobody knows of
+                process = await anyio.open_process(
+                    ["/bin/sh", "-c", _GUARD, "sh", *argv], cwd=cwd, stdin=subprocess.PIPE, stdout=sink, stderr=sink,
+                    env={**os.environ, **(env or {})}, start_new_session=True,
+                )  # fmt: skip
         except OSError as error:
             return Finished(127, f"{argv[0]}: {error.strerror or error}")
         code: int | None = None

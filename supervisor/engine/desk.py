@@ -51,6 +51,10 @@ class EffectDesk:
         self._changed = anyio.Event()
         self.on_decided: Callable[[EffectRecord], None] = lambda _: None
         """Called when an effect no longer waits for the operator."""
+        self.on_ended: Callable[[EffectRecord], None] = lambda _: None
+        """Called when a claimed effect has ended, however it did."""
+        self.is_executing: Callable[[str], bool] = lambda _: False
+        """Whether something of ours still works on the effect of a key, a thread that was given up on included."""
 
     async def open(self) -> tuple[EffectRecord, ...]:
         """Begin this start's epoch, find claims whose owner is proved dead, and show everything.
@@ -75,9 +79,25 @@ class EffectDesk:
         """End a claim of ours; see ``Ledger.settle``."""
         record = await self.ledger.settle(held, state, outcome=outcome, error=error, reason=reason)
         await self._show(record)
+        self.on_ended(record)
         return record
 
-    async def rule(self, ruling: Ruling) -> EffectRecord:
+    async def take_orphans(self) -> tuple[EffectRecord, ...]:
+        """Look again at claims of earlier starts: those whose owner and command are proved dead now are unresolved."""
+        orphans = await self.ledger.orphaned_claims()
+        for record in orphans:
+            await self._show(record)
+            self.on_ended(record)
+        return orphans
+
+    @property
+    def has_foreign_claims(self) -> bool:
+        """Whether a claim of an earlier start, or of somebody else, is still open."""
+        return any(
+            v.record.state is EffectState.CLAIMED and v.record.epoch != self.ledger.epoch for v in self._board.effects()
+        )
+
+    async def rule(self, ruling: Ruling, *, wake: bool = True) -> EffectRecord:
         """Carry out what the operator decided, and wake who waits for it.
 
         Raises UnknownEffect, StaleDecision and DecisionRefused, whose texts are for the operator, and StoreError.
@@ -95,7 +115,7 @@ class EffectDesk:
         )
         record = await self.ledger.decide(held, decision)
         await self._show(record)
-        if ruling.verb is not DecisionVerb.NOTE:
+        if wake and ruling.verb is not DecisionVerb.NOTE:
             self.on_decided(record)
         return record
 
@@ -106,7 +126,8 @@ class EffectDesk:
         """
         record = await self.ledger.by_key(ruling.key)
         if record.state is EffectState.UNRESOLVED:
-            record = await self.rule(_with(ruling, DecisionVerb.NOT_DONE, ruling.seen_version))
+            # The ticket is woken by the grant only, or its prompt would say that it must not run again.
+            record = await self.rule(_with(ruling, DecisionVerb.NOT_DONE, ruling.seen_version), wake=False)
             return await self.rule(_with(ruling, DecisionVerb.GRANT, record.version))
         return await self.rule(_with(ruling, DecisionVerb.GRANT, ruling.seen_version))
 
@@ -149,6 +170,11 @@ class EffectDesk:
         """Return the effects of a ticket that only the operator can settle."""
         return tuple(v.record for v in self._board.effects() if v.waits and v.record.ticket == ticket)
 
+    def under_way(self, ticket: str) -> tuple[EffectRecord, ...]:
+        """Return the effects of a ticket that are claimed and have not ended."""
+        claimed = EffectState.CLAIMED
+        return tuple(v.record for v in self._board.effects() if v.record.state is claimed and v.record.ticket == ticket)
+
     async def refresh(self, record: EffectRecord, *, busy: bool = False) -> None:
         """Show an effect again, after something about it changed."""
         await self._show(await self.ledger.find(record.scope, record.op) or record, busy=busy)
@@ -165,10 +191,11 @@ class EffectDesk:
         """Whether nothing of the last claim can still be running."""
         if record.owner is None:
             return True
-        if record.epoch == self.ledger.epoch:
-            return record.state is not EffectState.CLAIMED
         owner, command = record.owner, record.command
-        dead = await anyio.to_thread.run_sync(is_proved_dead, owner)
+        if record.epoch == self.ledger.epoch:
+            dead = record.state is not EffectState.CLAIMED and not self.is_executing(record.key)
+        else:
+            dead = await anyio.to_thread.run_sync(is_proved_dead, owner)
         return dead and (command is None or await anyio.to_thread.run_sync(is_proved_dead, command))
 
 

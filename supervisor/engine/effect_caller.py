@@ -34,6 +34,8 @@ class Asker(Protocol):
     ticket: str
     scope: str
     """Root of the ticket's lineage."""
+    stuck: EffectRecord | None
+    """The effect that stopped it."""
 
     def said(self) -> str:
         """Return what the model said just before."""
@@ -43,7 +45,7 @@ class Asker(Protocol):
         """The effect waits for the operator, and the model with it."""
         ...
 
-    async def goes_on(self) -> None:
+    async def goes_on(self, record: EffectRecord) -> None:
         """The operator has answered."""
         ...
 
@@ -63,6 +65,8 @@ class EffectCaller:
 
     async def call(self, spec: EffectSpec, payload: dict[str, Json]) -> ToolAnswer:
         """Do what the model asks for, at most once. Never raises for what the model did wrong."""
+        if self._asker.stuck is not None:
+            return ToolAnswer("Nothing was done: another effect has to be settled first. Stop here.", is_error=True)
         self.active += 1
         try:
             return await self._call(self._request(spec, payload), spec)
@@ -76,6 +80,8 @@ class EffectCaller:
     def _request(self, spec: EffectSpec, payload: dict[str, Json]) -> EffectRequest:
         if len(canonical(payload)) > MAX_PAYLOAD:
             raise KeyFault(f"the input is larger than {MAX_PAYLOAD} characters")
+        if (name := self._runner.secret_in(payload)) is not None:
+            raise KeyFault(f"the input holds the secret value of ${name}")
         return EffectRequest(
             scope=self._asker.ticket if spec.scope == "ticket" else self._asker.scope,
             op=build_op(spec.name, spec.key, payload),
@@ -94,7 +100,7 @@ class EffectCaller:
         if claim.answer is Answer.REQUESTED:
             await self._asker.waits(claim.record)
             decided = await self._runner.desk.wait_for_decision(claim.record)
-            await self._asker.goes_on()
+            await self._asker.goes_on(claim.record)
             if decided.state is not EffectState.GRANTED:
                 return self._told(decided)
             claim = await self._runner.desk.claim(request)
@@ -107,7 +113,7 @@ class EffectCaller:
         return self._told(claim.record)
 
     def _told(self, record: EffectRecord) -> ToolAnswer:
-        if record.state is EffectState.UNRESOLVED:
+        if record.state in (EffectState.UNRESOLVED, EffectState.CLAIMED):
             self._asker.is_stuck(record)
         return tell(record)
 
@@ -131,6 +137,11 @@ def tell(record: EffectRecord) -> ToolAnswer:
             )
         case EffectState.REQUESTED:
             return ToolAnswer("This waits for the operator's approval. It was not done.", is_error=True)
+        case EffectState.CLAIMED:
+            return ToolAnswer(
+                "It is under way or was cut off: whether it happened is not known yet. Do not do it in another way.",
+                is_error=True,
+            )
         case EffectState.DENIED:
             return ToolAnswer("The operator denied this. It was not done. Go on without it.", is_error=True)
         case EffectState.NOT_DONE:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from anyio.abc import ByteReceiveStream
 
-_GATE = 'read -r go || exit 0; exec "$@"'
+_GATE = 'read -r go || exit 65; exec "$@"'
 """A shell reads a pipe byte by byte, so the rest of the input is still there for the command."""
+_LAST_WORDS_S = 1.0
+"""How long output is read after the command has ended: something it left behind may keep the pipe open for ever."""
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """What every command needs to find its way; anything else it asks for by name."""
 
@@ -74,7 +76,8 @@ async def run(
             group.start_soon(_keep, process.stdout, output, most)
             group.start_soon(_keep, process.stderr, error, most)
             group.start_soon(_give, process.stdin, b"go\n" + given)
-        code = await process.wait()
+            code = await process.wait()
+            group.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
     finally:
         end_group(process.pid)
         with anyio.CancelScope(shield=True):

@@ -7,9 +7,11 @@ no SDK and no model; who asked is somebody else's business.
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import shutil
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ import anyio
 
 from supervisor.core import payloads
 from supervisor.core.effects import EffectRecord, EffectState, Refused
-from supervisor.core.errors import LateSettle
+from supervisor.core.errors import LateSettle, StoreError
 from supervisor.core.text import tail
 from supervisor.engine import effect_command
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from supervisor.engine.desk import EffectDesk
     from supervisor.engine.effect_command import Ran
 
+log = logging.getLogger("supervisor.effects")
 EXIT_REFUSED = 65
 """An effect command ends so when the effect was certainly not applied; a probe when it is proved not applied."""
 EXIT_PENDING = 75
@@ -84,19 +87,31 @@ class EffectRunner:
         self._group = group
         self._home = home
         self._recorder = recorder
+        self._secrets = secrets_of(specs)
         self._running: dict[str, anyio.CancelScope] = {}
-        self._idle = anyio.Event()
+        self._threads: Counter[str] = Counter()
+        """Handlers at work in threads, those given up on included."""
+        desk.is_executing = self.is_executing
+        self._ended = anyio.Event()
 
     @property
     def running(self) -> tuple[str, ...]:
         """Keys of the effects under way."""
         return tuple(self._running)
 
+    def is_executing(self, key: str) -> bool:
+        """Return whether anything still works on an effect: one that ran out of time may, in its thread."""
+        return key in self._running or self._threads[key] > 0
+
     async def wait_idle(self) -> None:
         """Wait until no effect is under way."""
         while self._running:
-            self._idle = anyio.Event()
-            await self._idle.wait()
+            await self._ended.wait()
+
+    async def wait_change(self) -> None:
+        """Wait until an effect under way has ended."""
+        if self._running:
+            await self._ended.wait()
 
     def abandon_running(self) -> None:
         """Stop waiting for effects under way: they end as unresolved."""
@@ -111,6 +126,10 @@ class EffectRunner:
         async def go() -> None:
             try:
                 ended.append(await self._run(spec, held))
+            except StoreError:
+                raise
+            except Exception:  # one effect's fault is its own: the claim stays, and is found at the next start
+                log.exception("effect %s", held.key)
             finally:
                 over.set()
 
@@ -125,11 +144,15 @@ class EffectRunner:
         try:
             with scope:
                 held, verdict = await self._in_time(spec, held)
+                verdict = _storable(verdict)
+        except Exception as error:  # whatever broke, it may have happened
+            verdict = Verdict(EffectState.UNRESOLVED, error=f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
         finally:
             with anyio.CancelScope(shield=True):
                 record = await self._settle(held, verdict)
             self._running.pop(held.key, None)
-            self._idle.set()
+            self._ended.set()
+            self._ended = anyio.Event()
         return record
 
     async def _settle(self, held: EffectRecord, verdict: Verdict) -> EffectRecord:
@@ -137,7 +160,7 @@ class EffectRunner:
             return await self.desk.settle(held, verdict.state, outcome=verdict.outcome, error=verdict.error)
         except LateSettle:  # somebody took the claim away; what we saw is in the log
             await self.desk.refresh(held)
-            return held
+            return await self.desk.ledger.find(held.scope, held.op) or held
 
     async def _in_time(self, spec: EffectSpec, held: EffectRecord) -> tuple[EffectRecord, Verdict]:
         with anyio.move_on_after(spec.timeout_s) as deadline:
@@ -152,7 +175,8 @@ class EffectRunner:
     async def _command(self, spec: EffectSpec, held: EffectRecord) -> tuple[EffectRecord, Verdict]:
         argv = spec.command or ()
         env = effect_command.environment(spec.env, key=held.remote_key, ticket=held.ticket)
-        if shutil.which(argv[0], path=env.get("PATH")) is None:
+        program = str(self._home / argv[0]) if "/" in argv[0] else argv[0]
+        if shutil.which(program, path=env.get("PATH")) is None:
             return held, Verdict(EffectState.REFUSED, error=f"{argv[0]}: command not found")
         ledger = self.desk.ledger
 
@@ -160,24 +184,48 @@ class EffectRunner:
             nonlocal held
             held = await ledger.record_command(held, pid, start)
 
-        ran = await effect_command.run(
-            argv, self._home, env, payloads.canonical(held.payload).encode(), spec.max_output_bytes, note
-        )
-        return held, _of_command(ran)
+        given = payloads.canonical(held.payload).encode()
+        try:
+            ran = await effect_command.run(argv, self._home, env, given, spec.max_output_bytes, note)
+        except OSError as error:  # the process was never made
+            return held, Verdict(EffectState.REFUSED, error=f"{argv[0]}: {error.strerror or error}")
+        return held, self._of_command(ran)
+
+    def _of_command(self, ran: Ran) -> Verdict:
+        output, error = (payloads.redact(text, self._secrets) for text in (ran.output, ran.error))
+        if ran.exit_code == 0:
+            return Verdict(EffectState.DONE, output)
+        if ran.exit_code == EXIT_REFUSED:
+            return Verdict(EffectState.REFUSED, error=error or output or "it refused")
+        return Verdict(EffectState.UNRESOLVED, error=f"exit {ran.exit_code}: {tail(error or output, _ERROR_CHARS)}")
 
     async def _handler(self, spec: EffectSpec, held: EffectRecord) -> Verdict:
         context = EffectContext(held.remote_key, held.ticket, held.claimed_at)
         try:
             function = await anyio.to_thread.run_sync(self._find, spec.handler or "")
-        except (ImportError, AttributeError) as error:
-            return Verdict(EffectState.REFUSED, error=f"{spec.handler}: {error}")
+        except Exception as error:  # a module may fail in any way while it is imported; nothing was called yet
+            return Verdict(EffectState.REFUSED, error=f"{spec.handler}: {type(error).__name__}: {error}"[:_ERROR_CHARS])
         try:
-            outcome = await _called(function, held.payload, context)
+            outcome = await self._called(function, held, context)
         except Refused as refusal:
             return Verdict(EffectState.REFUSED, error=str(refusal))
         except Exception as error:
             return Verdict(EffectState.UNRESOLVED, error=f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
         return Verdict(EffectState.DONE, outcome)
+
+    async def _called(self, function: Callable[..., Any], held: EffectRecord, context: EffectContext) -> Any:
+        """Call a handler: an async one here, any other in a thread, where it may block as long as it likes."""
+        if inspect.iscoroutinefunction(function):
+            return await function(held.payload, context)
+
+        def work() -> Any:
+            try:
+                return function(held.payload, context)
+            finally:
+                self._threads[held.key] -= 1
+
+        self._threads[held.key] += 1
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     def _find(self, name: str) -> Callable[..., Any]:
         """Import a handler; its module may stand beside the batch's file."""
@@ -186,6 +234,11 @@ class EffectRunner:
         module, _, function = name.partition(":")
         found: Callable[..., Any] = getattr(import_module(module), function)
         return found
+
+    def secret_in(self, payload: Json) -> str | None:
+        """Return the name of a variable whose secret value a payload holds: it would stay readable in the ledger."""
+        words = payloads.canonical(payload)
+        return next((n for n, v in self._secrets.items() if len(v) >= payloads.MIN_SECRET and v in words), None)
 
     async def probe(self, record: EffectRecord) -> Verdict | str:
         """Ask the other system whether an effect was applied; return a proof, or in words why there is none."""
@@ -218,7 +271,7 @@ class EffectRunner:
         context = EffectContext(record.remote_key, record.ticket, record.claimed_at)
         try:
             function = await anyio.to_thread.run_sync(self._find, spec.probe_handler or "")
-            found = await _called(function, record.payload, context)
+            found = await self._called(function, record, context)
         except Refused as proof:
             return Verdict(EffectState.NOT_DONE, error=str(proof))
         except Exception as error:
@@ -226,22 +279,20 @@ class EffectRunner:
         return "the probe could not tell" if found is None else Verdict(EffectState.DONE, found)
 
 
-def _of_command(ran: Ran) -> Verdict:
-    if ran.exit_code == 0:
-        return Verdict(EffectState.DONE, ran.output)
-    if ran.exit_code == EXIT_REFUSED:
-        return Verdict(EffectState.REFUSED, error=ran.error or ran.output or "it refused")
-    return Verdict(EffectState.UNRESOLVED, error=f"exit {ran.exit_code}: {tail(ran.error or ran.output, _ERROR_CHARS)}")
-
-
-async def _called(function: Callable[..., Any], payload: Json, context: EffectContext) -> Any:
-    """Call a handler: an async one here, any other in a thread, where it may block as long as it likes."""
-    if inspect.iscoroutinefunction(function):
-        return await function(payload, context)
-    return await anyio.to_thread.run_sync(function, payload, context, abandon_on_cancel=True)
+def _storable(verdict: Verdict) -> Verdict:
+    """Return the verdict with an outcome that JSON can hold: what was done must not be lost for how it was told."""
+    try:
+        payloads.canonical(verdict.outcome)
+    except (TypeError, ValueError):
+        return Verdict(verdict.state, repr(verdict.outcome), verdict.error)
+    return verdict
 
 
 def secrets_of(specs: Mapping[str, EffectSpec]) -> dict[str, str]:
-    """Return the values that must never be written down: what effects get by name, and whatever looks like a secret."""
+    """Return the values that must never be written down: what effects get by name, and whatever looks like a secret.
+
+    A variable whose name sounds secret but that holds a plain word (``AUTH_MODE=production``) hides nothing.
+    """
     named = {name: os.environ[name] for spec in specs.values() for name in spec.env if os.environ.get(name)}
-    return payloads.secrets_of(os.environ) | named
+    guessed = {n: v for n, v in payloads.secrets_of(os.environ).items() if not v.isalpha()}
+    return guessed | named

@@ -18,7 +18,7 @@ from supervisor.core.effects import EffectState
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
 from supervisor.engine import transcripts
 from supervisor.engine.asking import lineage_root
-from supervisor.engine.attempt import Plan
+from supervisor.engine.attempt import Plan, is_success
 from supervisor.engine.effect_caller import tell
 from supervisor.engine.worktree import git
 
@@ -44,6 +44,12 @@ _NEITHER = frozenset({Outcome.LOST, Outcome.INTERRUPTED})
 
 _NEWS = frozenset({EffectState.NOT_DONE, EffectState.GRANTED})
 """Decisions that the agent has to hear of before the ticket can be done."""
+
+
+def _begins_anew(event: ev.Event) -> bool:
+    """Return whether an agent finished a prompt here, or the operator took the ticket up again."""
+    finished = isinstance(event, ev.TurnEnded) and is_success(event)
+    return finished or (isinstance(event, ev.StateChanged) and event.by_operator)
 
 
 class Planner:
@@ -153,12 +159,23 @@ class Planner:
         return len(await self._without_progress())
 
     async def may_fall_back(self) -> bool:
-        """Return whether no fresh session has replaced another since a prompt was last answered."""
-        return all(a.mode is not Mode.FALLBACK for a in await self._without_progress())
+        """Return whether no fresh session has replaced another since an agent last finished a prompt.
+
+        The operator's resume forgives that too.
+        """
+        allowed = True
+        for event in await self._engine.journal.store.events(self._ticket.id):
+            if isinstance(event, ev.AttemptStarted) and event.mode is Mode.FALLBACK:
+                allowed = False
+            elif _begins_anew(event):
+                allowed = True
+        return allowed
 
     async def _without_progress(self) -> list[AttemptRecord]:
         row = []
         for attempt in await self._recent():
+            if attempt.outcome is Outcome.API_ERROR:
+                continue
             stuck = attempt.outcome in (Outcome.CRASHED, Outcome.FAILED_RESUME)
             if not stuck or attempt.subtype is not None:
                 break

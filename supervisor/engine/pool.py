@@ -47,7 +47,7 @@ class Pool:
         self._resting: set[str] = set()
         """Tickets that were told to rest while they waited for the operator."""
         self.slots = engine.spec.slots
-        engine.desk.on_decided = self._on_decided
+        engine.desk.on_decided = engine.desk.on_ended = self._on_effect
         engine.board.listen(self._on_event)
         self.finished = anyio.Event()
         """Set when ``run`` has left, whatever the reason: no agent of ours runs any more."""
@@ -171,7 +171,7 @@ class Pool:
             self._resting.discard(ticket)
             self._engine.purse.release(ticket)
             self._wake.set()
-        await self._wake_settled(ticket)  # the operator may have answered while it was going to rest
+        await self._place(ticket)  # the operator may have answered while it was going to rest
         await self._explain_the_blocked()
 
     async def _explain_the_blocked(self) -> None:
@@ -225,22 +225,32 @@ class Pool:
         await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), verb.name))
 
     async def _do(self, verb: Verb, ticket: str) -> None:
-        runner = self._runners.get(ticket)
-        if runner is not None and verb in _STOPS:
-            runner.stop(_STOPS[verb])
-        elif runner is not None or not await fulfil(self._engine, verb, ticket):
+        """Do what a verb asks, or take the wish back if it does not apply any more."""
+        if not await self._done(verb, ticket):
             await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), None))
         await self._explain_the_blocked()
         self._wake.set()
 
-    def _on_decided(self, record: EffectRecord) -> None:
-        """An effect was settled: tickets that rest because of it go on."""
-        if self._group is not None:
-            self._group.start_soon(self._wake_settled, record.ticket)
+    async def _done(self, verb: Verb, ticket: str) -> bool:
+        """Do what a verb asks, and return whether it applied. A ticket that moved meanwhile is looked at again."""
+        while True:
+            runner = self._runners.get(ticket)
+            if runner is not None and verb in _STOPS:
+                runner.stop(_STOPS[verb])
+                return True
+            if runner is not None or not verb.applies(self.board[ticket]):
+                return False
+            if await fulfil(self._engine, verb, ticket):
+                return True
 
-    async def _wake_settled(self, ticket: str) -> None:
-        if ticket not in self._runners:
-            await settling.wake_settled(self._engine.journal, self._engine.desk, ticket, self._engine.clock)
+    def _on_effect(self, record: EffectRecord) -> None:
+        """An effect has ended or was settled: tickets that rest because of it go on, or wait because of it."""
+        if self._group is not None:
+            self._group.start_soon(self._place, record.ticket)
+
+    async def _place(self, ticket: str) -> None:
+        if ticket not in self._runners and ticket in self.board:
+            await settling.place(self._engine.journal, self._engine.desk, ticket, self._engine.clock)
         self._wake.set()
 
     def stop(self) -> None:

@@ -229,6 +229,8 @@ class Runner:
         """Move the ticket to where the ending puts it; return the plan of the next attempt if there is one."""
         if await self._wait_for_effect():
             return None
+        if result.stuck and self._wanted is None:  # settled while the agent was being stopped
+            return await self._planner.plan()
         match result.outcome:
             case Outcome.FAILED_RESUME if await self._planner.may_fall_back():
                 return await self._planner.fallback()
@@ -249,8 +251,16 @@ class Runner:
         return None
 
     async def _wait_for_effect(self) -> bool:
-        """Let the ticket wait for the operator if one of its effects does; return whether it has to."""
-        waiting = self._engine.desk.waiting_for(self._ticket.id)
+        """Let the ticket wait for the operator if one of its effects does; return whether it has to.
+
+        An effect under way is waited for: nothing about the ticket is certain before it has ended.
+        """
+        desk, ident = self._engine.desk, self._ticket.id
+        while self._wanted is None and (under_way := desk.under_way(ident)):
+            if not any(desk.is_executing(record.key) for record in under_way):
+                break  # somebody else's, whose death cannot be proved
+            await self._stoppable(self._engine.effects.wait_change)
+        waiting = desk.waiting_for(ident) or desk.under_way(ident)
         if waiting:
             await settling.hold(self._engine.journal, self._snapshot, waiting[0], self._engine.clock)
         return bool(waiting)

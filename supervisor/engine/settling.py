@@ -21,6 +21,8 @@ def words(record: EffectRecord) -> tuple[Why, str]:
     """Return what a ticket says that waits for an effect."""
     if record.state is EffectState.REQUESTED:
         return Why.APPROVE_EFFECT, f'effect "{record.effect}" wants approval'
+    if record.state is EffectState.CLAIMED:
+        return Why.UNRESOLVED_EFFECT, f'effect "{record.effect}" may still be under way'
     return Why.UNRESOLVED_EFFECT, f'effect "{record.effect}" unresolved'
 
 
@@ -32,13 +34,21 @@ async def hold(journal: Journal, ticket: TicketSnapshot, record: EffectRecord, c
 
 
 async def hold_waiting(journal: Journal, desk: EffectDesk, clock: Callable[[], float]) -> None:
-    """After a start: tickets that would go on but have an effect to be settled wait for the operator instead."""
+    """After a start: put every ticket where its effects say that it belongs."""
     for ticket in journal.board.rows():
-        waiting = desk.waiting_for(ticket.id)
-        if waiting and ticket.state in (State.QUEUED, State.PARKED):
-            if ticket.state is State.PARKED:
-                await journal.emit(ev.StateChanged(ticket.id, clock(), State.QUEUED), expect=State.PARKED)
-            await hold(journal, journal.board[ticket.id], waiting[0], clock)
+        await place(journal, desk, ticket.id, clock)
+
+
+async def place(journal: Journal, desk: EffectDesk, ticket: str, clock: Callable[[], float]) -> None:
+    """Let a ticket without a runner wait because of its effects, or go on now that they are settled."""
+    waiting = desk.waiting_for(ticket) or desk.under_way(ticket)
+    if not waiting:
+        await wake_settled(journal, desk, ticket, clock)
+        return
+    if journal.board[ticket].state is State.PARKED:
+        await journal.emit(ev.StateChanged(ticket, clock(), State.QUEUED), expect=State.PARKED)
+    if journal.board[ticket].state is State.QUEUED:
+        await hold(journal, journal.board[ticket], waiting[0], clock)
 
 
 async def wake_settled(journal: Journal, desk: EffectDesk, ticket: str, clock: Callable[[], float]) -> bool:
@@ -49,7 +59,13 @@ async def wake_settled(journal: Journal, desk: EffectDesk, ticket: str, clock: C
     if ticket not in journal.board:
         return False
     now = journal.board[ticket]
-    if now.state is not State.NEEDS_YOU or now.live or now.why not in WAITS_FOR_EFFECT or desk.waiting_for(ticket):
+    if (
+        now.state is not State.NEEDS_YOU
+        or now.live
+        or now.why not in WAITS_FOR_EFFECT
+        or desk.waiting_for(ticket)
+        or desk.under_way(ticket)
+    ):
         return False
     event = ev.StateChanged(ticket, clock(), State.QUEUED, detail="the effect was settled", by_operator=True)
     return await journal.emit(event, expect=State.NEEDS_YOU)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TEXT_CHARS = 20_000
 """Most characters of one text, input or result that travel on; the session's own file has the rest."""
+_HUGE = 1e15
 _QUIET = frozenset(
     {
         "background_tasks_changed",
@@ -168,7 +169,8 @@ class Translator:
     def _result(self, message: Any) -> Iterator[ev.Event]:
         ours = self._is_ours(message)
         self.answered = self.answered or ours
-        cost = self.meter.turn(message.total_cost_usd)
+        total = _number(message.total_cost_usd)
+        cost = self.meter.turn(total)
         self.usage.settle()
         if message.session_id and message.session_id != self._session_id:
             self._session_id = bounded(message.session_id, 100)
@@ -183,12 +185,12 @@ class Translator:
             is_error=bool(message.is_error),
             num_turns=_int(message.num_turns),
             cost_usd=cost,
-            total_cost_usd=message.total_cost_usd,
+            total_cost_usd=total,
             api_error_status=message.api_error_status,
             errors=tuple(bounded(e, 2000) for e in message.errors or ()),
             text=bounded(message.result),
             denials=tuple(bounded(_denied(d), 300) for d in message.permission_denials or ()),
-            prices=message.model_usage,
+            prices=_figures(message.model_usage),
         )
 
     def _is_ours(self, message: Any) -> bool:
@@ -200,7 +202,26 @@ class Translator:
 
 
 def _int(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value == value else 0
+    return int(_number(value) or 0)
+
+
+def _number(value: object) -> float | None:
+    """Return a number; None for anything else, also for one that is not finite or beyond all sense."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -_HUGE < value < _HUGE else None
+
+
+def _figures(model_usage: object) -> dict[str, dict[str, float]] | None:
+    """Return the figures of each model; what is no number is left out, None stands for nothing left."""
+    models = model_usage.items() if isinstance(model_usage, dict) else ()
+    found = {bounded(name, 200): _numbers(use) for name, use in models if isinstance(use, dict)}
+    return found or None
+
+
+def _numbers(use: dict[Any, Any]) -> dict[str, float]:
+    numbers = {bounded(kind, 100): _number(value) for kind, value in use.items()}
+    return {kind: number for kind, number in numbers.items() if number is not None}
 
 
 def _denied(denial: object) -> str:

@@ -63,10 +63,12 @@ async def git(cwd: Path, *args: str, check: bool = True) -> str:
 
     A cancelled or overdue git is ended with everything it started.
     """
+    env = {**os.environ, **_GIT_ENV}
     try:
-        process = await anyio.open_process(
-            ["git", *args], cwd=cwd, stdin=subprocess.DEVNULL, env={**os.environ, **_GIT_ENV}, start_new_session=True
-        )
+        with anyio.CancelScope(shield=True):  # a start that is cut short leaves a git that nobody knows of
+            process = await anyio.open_process(
+                ["git", *args], cwd=cwd, stdin=subprocess.DEVNULL, env=env, start_new_session=True
+            )
     except FileNotFoundError:
         raise WorktreeError("git is not installed", "install git and try again") from None
     try:
@@ -174,18 +176,21 @@ class Worktrees:
             raise WorktreeError(f"no worktree for {ticket}: {error.message}", error.remedy) from None
         return Worktree(path, branch, await self._start_of(path, known_base or base), created=True)
 
-    async def _forget(self, path: Path) -> None:
+    async def _forget(self, path: Path, *force: str) -> None:
         """Take back git's record of a worktree of ours whose directory was deleted; nobody else's is touched."""
         listed = await git(self._repo, "worktree", "list", "--porcelain")
-        if f"worktree {path}" in listed.splitlines() and not path.exists():
-            await git(self._repo, "worktree", "remove", "--force", str(path))
+        recorded = path.parent.resolve() / path.name  # git follows links before it notes a path
+        if f"worktree {recorded}" in listed.splitlines() and not path.exists():
+            await git(self._repo, "worktree", "remove", "--force", *force, str(recorded), check=not force)
 
     async def _discard_draft(self, draft: Path) -> None:
-        """Remove what an interrupted start left: no agent has ever worked in it."""
+        """Remove what an interrupted start left: no agent has ever worked in it.
+
+        git keeps its record locked while it fills the directory, and one that was killed then leaves it so.
+        """
         self._home.mkdir(parents=True, exist_ok=True)
-        if draft.exists():
-            await git(self._repo, "worktree", "remove", "--force", str(draft), check=False)
-            await anyio.to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
+        await anyio.to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
+        await self._forget(draft, "--force")
 
     async def _commit(self, base: str) -> str:
         found = await git(self._repo, "rev-parse", "--verify", "-q", f"{base}^{{commit}}", check=False)

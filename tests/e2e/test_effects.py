@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from supervisor.core.effects import EffectState
+from supervisor.core.effects import EffectRequest, EffectState, Owner
 from supervisor.core.model import Mode, State, Why
 from supervisor.core.rulings import DecisionVerb
 from supervisor.core.spec import EffectSpec
 from supervisor.engine.desk import Ruling
+from supervisor.store.ledger import Ledger
+from supervisor.store.owner import this_process
 from tests.e2e.stage import QUICK, Stage, say, ticket, until, until_state
 
 if TYPE_CHECKING:
@@ -276,3 +278,50 @@ async def test_python_handlers(stage: Stage, handler: str, state: EffectState, s
         record = await _record(batch)
     assert record.state is state
     assert said in f"{record.outcome} {record.error}"
+
+
+async def _claim_of_another(stage: Stage, effect: EffectSpec, owner: Owner) -> None:
+    """Leave the claim of a supervisor that is somebody else."""
+    async with stage.batch(_spec(stage, effect), {}) as batch:
+        other = Ledger(batch.engine.journal.store.database, owner=owner)
+        await other.open()
+        await other.claim(EffectRequest("001", "post", effect="post", ticket="001", payload={"body": "hello"}))
+
+
+async def test_a_claim_whose_command_may_still_run_holds_its_ticket_until_it_is_proved_dead(stage: Stage) -> None:
+    from supervisor.engine.process import identify
+
+    command = await anyio.open_process(["sleep", "600"])
+    who = identify(command.pid)
+    me = this_process()
+    await _claim_of_another(stage, _effect("true"), Owner(me.host, who.pid, who.start, who.boot_id, me.namespace))
+    async with stage.batch(_spec(stage, _effect("true")), {"001": [say("All done.")]}) as batch:
+        snapshot = batch.board["001"]
+        assert (snapshot.state, snapshot.detail) == (State.NEEDS_YOU, 'effect "post" may still be under way')
+        assert (await _record(batch)).state is EffectState.CLAIMED
+        command.kill()
+        await command.wait()
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: batch.pool.run(stay=True))
+            await until(lambda: batch.board.effects()[0].record.state is EffectState.UNRESOLVED)
+            assert batch.board["001"].state is State.NEEDS_YOU
+            batch.request_stop()
+        assert stage.served("001") == [], "nothing was asked meanwhile"
+    await command.aclose()
+
+
+async def test_a_decision_just_before_the_end_is_honoured_at_the_next_start(stage: Stage) -> None:
+    effect = _effect("exit 1")
+    steps = [_call(), say("All done.")]
+    async with stage.batch(_spec(stage, effect), {"001": steps}) as batch:
+        await batch.pool.run()
+        assert batch.board["001"].why is Why.UNRESOLVED_EFFECT
+        record = await _record(batch)  # the pool has left: the decision is written, and nobody wakes the ticket
+        await batch.engine.desk.rule(
+            Ruling("001:post", DecisionVerb.DONE, record.version, "seen", outcome="it is there")
+        )
+        assert batch.board["001"].state is State.NEEDS_YOU
+    async with stage.batch(_spec(stage, effect), {"001": steps}) as batch:
+        await batch.pool.run()
+        assert batch.board["001"].state is State.DONE
+        assert "post: it is there" in await _prompt(batch)

@@ -1,11 +1,11 @@
-"""The inbox: everything that waits for the operator, the oldest first, answered in place."""
+"""The inbox: everything that waits for the operator, answered in place; what can be answered here comes first."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from supervisor.app.screens.effects import EffectsScreen
-from supervisor.app.waiting import item_again, waiting_items
+from supervisor.app.waiting import in_order, item_again, waiting_items
 from widgets.cells import Tone
 from widgets.effect_items import INBOX
 from widgets.title_bar import TitleBar
@@ -27,7 +27,7 @@ class InboxScreen(EffectsScreen):
     def __init__(
         self, port: BatchPort, clock: Callable[[], float], docket: Docket, selected: str | None = None
     ) -> None:
-        super().__init__(port, clock, docket, TitleBar("NEEDS YOU", "oldest first"), selected)
+        super().__init__(port, clock, docket, TitleBar("NEEDS YOU", "effects first, then the oldest"), selected)
 
     def listed(self) -> list[Item]:
         """Return what waits, and the item under the cursor even if it does not any more."""
@@ -37,5 +37,5 @@ class InboxScreen(EffectsScreen):
         held = self.items.cursor_item
         if held is not None and all(item.key != held.key for item in items):
             again = item_again(board, held, pending)
-            items = sorted([*items, *([again] if again else [])], key=lambda item: (item.since, item.key))
+            items = in_order([*items, *([again] if again else [])])
         return items
