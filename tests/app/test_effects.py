@@ -308,13 +308,24 @@ async def test_the_cursor_follows_its_effect(open_app: Opener) -> None:
         assert "001-rounding" in stage.text().splitlines()[2]
 
 
-async def test_everything_that_waits_is_listed_the_oldest_first(open_app: Opener) -> None:
+async def test_effects_stand_before_tickets_and_the_oldest_first(open_app: Opener) -> None:
     async with open_app(stuck()) as stage:
         await stage.pilot.press("exclamation_mark")
         await stage.pilot.pause()
-        rows = [line.split()[-0 if line.startswith("▸") else 0 :] for line in stage.text().splitlines()[2:7]]
+        rows = [line.split() for line in stage.text().splitlines()[2:7]]
         names = [next(word for word in row if word[:1] == "0") for row in rows]
         assert names == ["003-deploy", "010-mail", "005-export", "008-docs", "007-tax"]
+
+
+async def test_a_settled_effect_keeps_its_place_before_older_tickets(open_app: Opener) -> None:
+    async with open_app(stuck()) as stage:
+        await stage.pilot.press("exclamation_mark", "j")
+        stage.board.apply(ev.StateChanged("008-docs", NOW, State.QUEUED))
+        stage.board.apply(ev.StateChanged("008-docs", NOW - 9000, State.NEEDS_YOU, Why.LIMIT))
+        stage.board.show_effect(settled(ASKED, EffectState.GRANTED))
+        stage.frame()
+        await stage.until(lambda: "◌ granted" in stage.line("▸"))
+        assert "010-mail" in stage.text().splitlines()[3]
 
 
 async def test_a_click_selects_and_a_double_click_goes_there(open_app: Opener) -> None:
