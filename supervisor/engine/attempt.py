@@ -19,11 +19,11 @@ from supervisor.core import prompts
 from supervisor.core.budget import lost_spend
 from supervisor.core.model import Mode, Outcome, PromptKind, State
 from supervisor.core.resume import Ending, classify
+from supervisor.engine.agent import AgentSession, Failure, SessionFailed, SessionStart
 from supervisor.engine.asking import AttemptAsker
 from supervisor.engine.effect_caller import EffectCaller
 from supervisor.engine.groups import task_group
 from supervisor.engine.process import ProcessId
-from supervisor.engine.session import AgentSession, Failure, SessionFailed, SessionStart
 
 if TYPE_CHECKING:
     from pathlib import Path

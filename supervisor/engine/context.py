@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core.budget import Prices, Purse
-from supervisor.engine.session import AgentSession, ClaudeSession, SessionStart
+from supervisor.engine.agent import AgentSession, SessionStart
+from supervisor.engine.session import ClaudeSession
 
 if TYPE_CHECKING:
     from pathlib import Path

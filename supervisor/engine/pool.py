@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
+from supervisor.core.errors import StoreError
 from supervisor.core.model import State, TicketSnapshot, Why
 from supervisor.core.verbs import BY_NAME, CANCEL, INTERRUPT, RESUME, Verb
 from supervisor.engine import settling
@@ -211,7 +212,11 @@ class Pool:
         refusal = BY_NAME[verb].refusal(self.board[ticket])
         if refusal is None:
             self.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb))
-            await self._write_down(BY_NAME[verb], ticket)
+            try:
+                await self._write_down(BY_NAME[verb], ticket)
+            except StoreError:
+                self.board.apply(ev.VerbPending(ticket, self._engine.clock(), None))
+                raise
             if self._group is not None:
                 self._group.start_soon(self._do, BY_NAME[verb], ticket)
         return refusal

@@ -1,4 +1,4 @@
-"""One connected agent: the protocol the runner speaks, and the adapter to the Claude Agent SDK.
+"""The adapter to the Claude Agent SDK.
 
 The adapter is the whole safe recipe in one place. It owns the client, one reader that never stops and never waits for
 the screen or the disk, and the end of the process: a client is closed exactly once, shielded, and its process is seen
@@ -11,26 +11,23 @@ import logging
 import math
 from collections import deque
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from supervisor.core.budget import CostMeter, UsageMeter
 from supervisor.engine import control
+from supervisor.engine.agent import Connected, Failure, SessionFailed, SessionStart
 from supervisor.engine.process import ProcessId, identify, is_alive, stop
 from supervisor.engine.translate import Translator, bounded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
     from supervisor.core.events import Event
-    from supervisor.core.spec import EffectSpec
-    from supervisor.engine.effect_caller import EffectCaller
 
 MAX_LINE_BYTES = 64 << 20
 """Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
@@ -44,131 +41,6 @@ _BEYOND_THE_TICKET = (
 """Tools that reach past the ticket: other sessions, other worktrees, later times."""
 _SETTINGS = '{"cleanupPeriodDays": 3650}'
 """Transcripts are swept after 30 days by default; ours are what a resume needs."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionStart:
-    """Everything one connect needs."""
-
-    ticket: str
-    attempt: int
-    cwd: Path
-    cli: Path
-    """The launcher that ties the CLI's life to ours."""
-    session_id: str
-    resume: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
-    model: str | None = None
-    fallback_model: str | None = None
-    permission_mode: str = "default"
-    allowed_tools: tuple[str, ...] = ()
-    disallowed_tools: tuple[str, ...] = ()
-    rules: str | None = None
-    project_instructions: bool = False
-    max_turns: int | None = None
-    cap_usd: float | None = None
-    partial_messages: bool = False
-    effects: tuple[EffectSpec, ...] = ()
-    """Effects the agent may ask for."""
-    caller: EffectCaller | None = None
-    """Who answers when it does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connected:
-    """What is known once the agent's process has answered."""
-
-    process: ProcessId | None
-    baseline_usd: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a connect or a stream of messages ended by itself."""
-
-    message: str
-    own_mistake: bool = False
-    """The start was wrong in itself: another session would fail the same way."""
-    exit_code: int | None = None
-    subtype: str | None = None
-    terminal_reason: str | None = None
-    api_error_status: int | None = None
-
-
-class SessionFailed(Exception):  # noqa: N818
-    """Raised by ``connect``; carries the failure."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
-class AgentSession(Protocol):
-    """What a runner needs of an agent. One prompt is outstanding at a time."""
-
-    @property
-    def agent_started(self) -> bool:
-        """Whether a real assistant message has arrived since connect."""
-        ...
-
-    @property
-    def failure(self) -> Failure | None:
-        """Why the stream of messages ended, once it has."""
-        ...
-
-    @property
-    def usage(self) -> UsageMeter:
-        """Token usage that no result has accounted for."""
-        ...
-
-    @property
-    def answered(self) -> bool:
-        """Whether the last prompt sent has had its result."""
-        ...
-
-    @property
-    def unknown(self) -> int:
-        """How many messages were of kinds we do not know."""
-        ...
-
-    async def connect(self) -> Connected:
-        """Start the agent and wait until it answers. Raises SessionFailed."""
-        ...
-
-    async def read(self) -> None:
-        """Read until the agent's stream ends. Runs in a task of its own from connect to close."""
-        ...
-
-    async def send(self, uuid: str, text: str) -> None:
-        """Send a prompt under an id that is already on disk. Raises SessionFailed."""
-        ...
-
-    async def next_event(self) -> Event | None:
-        """Return the next event; None when the stream has ended."""
-        ...
-
-    def drain(self) -> list[Event]:
-        """Return the events that came in and were not asked for. Called once, after ``close``."""
-        ...
-
-    async def interrupt(self) -> bool:
-        """Stop the turn; return whether the prompt had not been begun and was dropped.
-
-        Its result follows on the stream, unless it was dropped.
-        """
-        ...
-
-    async def close(self) -> bool:
-        """End the process; return whether it is gone. Never raises, never cut short."""
-        ...
-
-    async def kill(self) -> None:
-        """End the process at once, by pid; the stream then ends by itself."""
-        ...
-
-    def stderr_tail(self) -> str:
-        """Return the last lines the process wrote to standard error: some causes are told only there."""
-        ...
 
 
 _reading: ContextVar[Translator | None] = ContextVar("_reading", default=None)

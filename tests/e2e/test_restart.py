@@ -199,7 +199,8 @@ async def test_another_tickets_session_is_refused(stage: Stage) -> None:
 
 async def test_a_repeated_prompt_uuid_is_not_answered_twice(stage: Stage) -> None:
     """The fact behind the rule: the CLI echoes a uuid that it has seen, and makes no call."""
-    from supervisor.engine.session import ClaudeSession, SessionStart
+    from supervisor.engine.agent import SessionStart
+    from supervisor.engine.session import ClaudeSession
 
     session, prompt = str(uuid.uuid4()), str(uuid.uuid4())
     async with stage.batch(stage.spec(ticket()), {"001": [say("All done."), say("Never said.")]}) as batch:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from supervisor.engine.session import Failure
+from supervisor.engine.agent import Failure
 from tests.engine.fake_session import Gone
 
 if TYPE_CHECKING:

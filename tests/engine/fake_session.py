@@ -18,7 +18,7 @@ import anyio
 
 from supervisor.core import events as ev
 from supervisor.core.budget import UsageMeter
-from supervisor.engine.session import Connected, Failure, SessionFailed, SessionStart
+from supervisor.engine.agent import Connected, Failure, SessionFailed, SessionStart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

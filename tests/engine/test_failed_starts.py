@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.core.model import Mode, Outcome, State
-from supervisor.engine.session import Failure
+from supervisor.engine.agent import Failure
 from tests.engine.acts import crash, finish, hang, overloaded, report
 from tests.engine.world import World, attempts, running, stored, ticket
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from supervisor.core import events as ev
 from supervisor.core.errors import StoreError
 from supervisor.core.model import RESTING, Mode, Outcome, State
-from supervisor.engine.session import Failure
+from supervisor.engine.agent import Failure
 from tests.engine.acts import crash, finish, limit, overloaded, report
 from tests.engine.world import World, attempts, check_books, running, stored, ticket
 
