@@ -36,7 +36,7 @@ class EffectList(LineView):
     DEFAULT_CSS = """
     EffectList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; height: auto; }
     EffectList .effect-list--cursor { background: $block-cursor-blurred-background; text-style: bold; }
-    EffectList .effect-list--cursor-blurred { background: $boost; }
+    EffectList .effect-list--cursor-blurred { background: $panel; }
     """ + tone_css("EffectList")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Next", show=False),

@@ -32,9 +32,8 @@ def waiting_effects(board: Board) -> tuple[EffectView, ...]:
     return tuple(view for view in board.effects() if view.waits)
 
 
-def effect_of(board: Board, ticket: TicketSnapshot) -> EffectView | None:
-    """Return the effect that a ticket waits for: its own, or the one that its family shares."""
-    views = waiting_effects(board)
+def effect_of(board: Board, ticket: TicketSnapshot, views: Sequence[EffectView]) -> EffectView | None:
+    """Return the effect, of those that wait, that a ticket waits for: its own, or the one that its family shares."""
     own = next((view for view in views if view.record.ticket == ticket.id), None)
     if own is not None or ticket.why not in _FOR_AN_EFFECT:
         return own
@@ -49,19 +48,24 @@ def _family(board: Board, ticket: TicketSnapshot) -> Iterator[str]:
         yield ticket.id
 
 
-def waiting_items(board: Board, pending: Mapping[str, str]) -> list[Item]:
+def waiting_items(board: Board, views: Sequence[EffectView], pending: Mapping[str, str]) -> list[Item]:
     """Return everything that waits: what can be answered in place, the oldest first, then the rest, the oldest first.
 
     A ticket that waits for an effect shows as that effect.
 
     Args:
         board: The board.
+        views: The effects that wait.
         pending: By key, what was decided about an effect and is not answered yet.
     """
-    items = [effect_item(view, pending=pending.get(view.record.key, "")) for view in waiting_effects(board)]
+    items = [effect_item(view, pending=pending.get(view.record.key, "")) for view in views]
+    return in_order([*items, *map(ticket_item, other_tickets(board, views))])
+
+
+def other_tickets(board: Board, views: Sequence[EffectView]) -> list[TicketSnapshot]:
+    """Return the tickets that wait for the operator, but for none of these effects."""
     tickets = waiting_tickets(board.rows())
-    items += [ticket_item(t) for t in tickets if t.why not in _FOR_AN_EFFECT or effect_of(board, t) is None]
-    return in_order(items)
+    return [t for t in tickets if t.why not in _FOR_AN_EFFECT or effect_of(board, t, views) is None]
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:

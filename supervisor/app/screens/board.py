@@ -14,7 +14,7 @@ from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, command_bindin
 from supervisor.app.docket import Docket
 from supervisor.app.screens.inbox import InboxScreen
 from supervisor.app.screens.ledger import LedgerScreen
-from supervisor.app.waiting import WAITING, effect_of, waiting_items, waiting_tickets
+from supervisor.app.waiting import WAITING, effect_of, other_tickets, waiting_effects, waiting_tickets
 from supervisor.core.verbs import VERBS, Verb
 from widgets.cells import drawable
 from widgets.facts_line import FactsLine
@@ -51,6 +51,9 @@ class BoardScreen(Screen[None]):
         self.port = port
         self._clock = clock
         self._waiting: tuple[TicketSnapshot, ...] = ()
+        self._effects: tuple[EffectView, ...] = ()
+        """The effects that wait, as of `_effects_version`."""
+        self._effects_version = -1
         self._inbox = 0
         """How many items the inbox holds."""
         self.docket = Docket(port)
@@ -92,7 +95,9 @@ class BoardScreen(Screen[None]):
         """Draw the board as it is: each widget repaints only what differs."""
         rows = self.port.board.rows()
         self._waiting = waiting_tickets(rows)
-        self._inbox = len(waiting_items(self.port.board, {}))
+        if self._effects_version != self.port.board.effects_version:
+            self._effects_version, self._effects = self.port.board.effects_version, waiting_effects(self.port.board)
+        self._inbox = len(self._effects) + len(other_tickets(self.port.board, self._effects))
         self.table.show(rows, self._clock())
         self._summary.show(self._totals(), self._waiting)
         self._show_selected()
@@ -138,7 +143,7 @@ class BoardScreen(Screen[None]):
 
     def _effect(self) -> EffectView | None:
         """The effect that the selected ticket waits for."""
-        return effect_of(self.port.board, self.selected) if self.selected is not None else None
+        return effect_of(self.port.board, self.selected, self._effects) if self.selected is not None else None
 
     @on(TicketTable.Highlighted)
     def _selection_changed(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.app.screens.effects import EffectsScreen
-from supervisor.app.waiting import in_order, item_again, waiting_items
+from supervisor.app.waiting import in_order, item_again, waiting_effects, waiting_items
 from widgets.cells import Tone
 from widgets.effect_items import INBOX
 from widgets.title_bar import TitleBar
@@ -32,7 +32,7 @@ class InboxScreen(EffectsScreen):
     def listed(self) -> list[Item]:
         """Return what waits, and the item under the cursor even if it does not any more."""
         board, pending = self.port.board, self.docket.pending
-        items = waiting_items(board, pending)
+        items = waiting_items(board, waiting_effects(board), pending)
         self.title_bar.show(len(items), Tone.WARM if items else Tone.MUTED)
         held = self.items.cursor_item
         if held is not None and all(item.key != held.key for item in items):
