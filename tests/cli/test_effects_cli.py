@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.ledgers import Owner
+    from supervisor.core.effects import Owner
 
     Shell = Callable[..., tuple[int, str, str]]
 

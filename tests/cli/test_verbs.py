@@ -45,7 +45,7 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
     return run
 
 
-APPLIES = {
+APPLIES: dict[str, dict[State, State]] = {
     "interrupt": {S.QUEUED: S.PAUSED, S.PARKED: S.PAUSED},
     "resume": dict.fromkeys((S.NEEDS_YOU, S.PAUSED, S.DONE, S.FAILED, S.CANCELLED), S.QUEUED),
     "cancel": dict.fromkeys((s for s in S if s not in (S.DONE, S.CANCELLED)), S.CANCELLED),

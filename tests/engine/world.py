@@ -222,16 +222,20 @@ class Pipe:
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
-        self._path = path
         self.command = ("sh", "-c", f"exec 9>'{path}'; echo $$ >&9; exec sleep 600")
         """A command that tells its pid and then works for longer than any test."""
+        self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
     async def pid(self) -> int:
         """Wait until the command has begun and return its pid."""
-        self._file = await anyio.open_file(self._path)
-        return int(await self._file.readline())
+        said = b""
+        while not said.endswith(b"\n"):
+            await anyio.wait_readable(self._fd)
+            said += os.read(self._fd, 100)
+        return int(said)
 
     async def end(self) -> None:
         """Wait until the command's last process has ended."""
-        assert await self._file.read() == ""
-        await self._file.aclose()
+        await anyio.wait_readable(self._fd)
+        assert os.read(self._fd, 100) == b""
+        os.close(self._fd)

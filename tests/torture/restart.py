@@ -109,10 +109,9 @@ def play(moment: int, directory: Path) -> Round:
     first.kill()
     first.communicate()
     agents, sessions = _agents(home), _sessions(home)
-    cut = {r.ticket: r.step for r in read_log(home / "api" / "served.jsonl") if r.event == "served"}
     with _start(home, file) as second:
         violations = _watch(second, agents)
-    violations += _check(home, sessions, cut, second.returncode)
+    violations += _check(home, sessions, second.returncode)
     modes = [
         f"{r['ticket']}:{r['mode']}" for r in _rows(home, "SELECT * FROM attempts WHERE number > 1 ORDER BY ticket")
     ]
@@ -135,7 +134,14 @@ def _sessions(home: Path) -> dict[str, str]:
     return {r["id"]: r["session_id"] for r in rows}
 
 
-def _check(home: Path, sessions: dict[str, str], cut: dict[str, int | None], code: int) -> list[str]:
+def _cut_off(home: Path) -> dict[str, int | None]:
+    """Return for each ticket the last step served to an agent of the first run: it had moments left after the kill."""
+    again = {r["ticket"]: r["started"] for r in _rows(home, "SELECT ticket, started FROM attempts WHERE number = 2")}
+    log = read_log(home / "api" / "served.jsonl")
+    return {r.ticket: r.step for r in log if r.event == "served" and r.at < again.get(r.ticket, 0.0)}
+
+
+def _check(home: Path, sessions: dict[str, str], code: int) -> list[str]:
     found = [] if code == 0 else [f"exit code {code}"]
     for ticket in _rows(home, "SELECT id, state, session_id, spent_usd FROM tickets"):
         if ticket["state"] != "done":
@@ -144,6 +150,7 @@ def _check(home: Path, sessions: dict[str, str], cut: dict[str, int | None], cod
             found.append(f"{ticket['id']} changed its session")
     bad = _rows(home, "SELECT * FROM attempts WHERE outcome IS NULL OR mode NOT IN ('fresh', 'resume')")
     found += [f"attempt {r['ticket']}/{r['number']}: {r['mode']} {r['outcome']}" for r in bad]
+    cut = _cut_off(home)
     served: dict[tuple[str, int | None], int] = {}
     for line in read_log(home / "api" / "served.jsonl"):
         if line.event == "served":
