@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.core.errors import PreflightError
-from supervisor.engine.worktree import git
+from supervisor.engine.git import git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from supervisor.core.spec import BatchSpec
 
 KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-_CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
 
 async def check_repository(repo: Path) -> None:
@@ -60,7 +60,7 @@ def claude_home(spec: BatchSpec, state_dir: Path, env: Mapping[str, str]) -> Pat
 
     Raises PreflightError when nothing there can log in.
     """
-    has_key = any(env.get(name) for name in (*KEY_VARIABLES, *_CLOUD_VARIABLES))
+    has_key = any(env.get(name) for name in (*KEY_VARIABLES, *CLOUD_VARIABLES))
     users = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     if spec.claude_home == "own" or (spec.claude_home == "auto" and has_key):
         if not has_key:

@@ -6,11 +6,7 @@ a directory or branch that is not ours is a clear error on that ticket.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,15 +14,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core.errors import WorktreeError
-from supervisor.engine.process import end_group
+from supervisor.engine.git import git, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from anyio.abc import ByteReceiveStream, Process
-
-_GIT_ENV = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-_MAX_SLUG = 60
+    from collections.abc import Awaitable, Callable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,67 +29,6 @@ class Worktree:
     base_commit: str
     created: bool
     """Made just now: its files are copied and its setup runs."""
-
-
-def slug(name: str) -> str:
-    """Return a name that is safe as a file name and as a part of a branch name, and differs for differing names.
-
-    git refuses ``~ ^ : ? * [ \\``, ``..``, ``@{``, a leading or trailing dot and ``.lock``; file systems have their own
-    ideas about case, length and Unicode. Whatever had to be changed is told apart by a short hash.
-    """
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-    safe = re.sub(r"\.{2,}", "-", safe).strip("-.")[:_MAX_SLUG].rstrip("-.")
-    safe = re.sub(r"\.lock$", "-lock", safe, flags=re.IGNORECASE)
-    if safe and safe == name:
-        return safe
-    return f"{safe or 'ticket'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
-GIT_DEADLINE_S = 600.0
-"""A checkout of a large repository takes minutes; a hook that waits for a person takes for ever."""
-
-
-async def git(cwd: Path, *args: str, check: bool = True) -> str:
-    """Run git and return what it printed, without the last newline. Raises WorktreeError with git's own words.
-
-    A cancelled or overdue git is ended with everything it started.
-    """
-    env = {**os.environ, **_GIT_ENV}
-    try:
-        with anyio.CancelScope(shield=True):  # a start that is cut short leaves a git that nobody knows of
-            process = await anyio.open_process(
-                ["git", *args], cwd=cwd, stdin=subprocess.DEVNULL, env=env, start_new_session=True
-            )
-    except FileNotFoundError:
-        raise WorktreeError("git is not installed", "install git and try again") from None
-    try:
-        with anyio.fail_after(GIT_DEADLINE_S):
-            out, err = await _output_of(process)
-    except TimeoutError:
-        raise WorktreeError(f"git {args[0]} did not end in {GIT_DEADLINE_S:.0f} s", "look at its hooks") from None
-    finally:
-        if process.returncode is None:
-            end_group(process.pid)
-        with anyio.CancelScope(shield=True):
-            await process.aclose()
-    if check and process.returncode:
-        words = err.decode(errors="replace").strip() or f"exit {process.returncode}"
-        raise WorktreeError(f"git {args[0]}: {words}", "see the message of git")
-    return out.decode(errors="replace").rstrip("\n")
-
-
-async def _output_of(process: Process) -> tuple[bytes, bytes]:
-    async def drain(source: ByteReceiveStream | None, into: bytearray) -> None:
-        if source is not None:
-            async for chunk in source:
-                into += chunk
-
-    out, err = bytearray(), bytearray()
-    async with anyio.create_task_group() as group:
-        group.start_soon(drain, process.stdout, out)
-        group.start_soon(drain, process.stderr, err)
-    await process.wait()
-    return bytes(out), bytes(err)
 
 
 class Worktrees:
@@ -118,7 +48,22 @@ class Worktrees:
         """Return the name of the ticket's branch."""
         return f"supervise/{self._batch}/{slug(ticket)}"
 
-    async def ensure(self, ticket: str, base: str, known_base: str | None, copy: Sequence[str] = ()) -> Worktree:
+    async def is_free(self, ticket: str) -> bool:
+        """Return whether nothing stands where the ticket's worktree and branch would be. Raises WorktreeError."""
+        ref = f"refs/heads/{self.branch(ticket)}"
+        return not self.path(ticket).exists() and not await git(
+            self._repo, "rev-parse", "--verify", "-q", ref, check=False
+        )
+
+    async def ensure(
+        self,
+        ticket: str,
+        base: str,
+        known_base: str | None,
+        copy: Sequence[str] = (),
+        seed: Callable[[Path], Awaitable[object]] | None = None,
+        onto: str | None = None,
+    ) -> Worktree:
         """Return the ticket's worktree, making it from ``base`` if there is none.
 
         Args:
@@ -126,6 +71,8 @@ class Worktrees:
             base: branch, tag or commit a new branch starts from.
             known_base: the commit it started from when it was made, if that was recorded.
             copy: paths relative to the repository, copied into a new worktree.
+            seed: lays other files over a new worktree, unless its branch has gone on.
+            onto: the commit from which it must not have gone on for that; None for ``base``.
 
         Raises WorktreeError when the place or the branch is taken by something that is not ours, or git fails.
         """
@@ -133,7 +80,36 @@ class Worktrees:
             found = await self._find(ticket, known_base or base)
             if found is not None:
                 return found
-            return await self._make(ticket, base, known_base, copy)
+            return await self._make(ticket, base, known_base, copy, seed, onto or base)
+
+    async def begin_anew(self, ticket: str, base_commit: str) -> None:
+        """Put the ticket's branch, HEAD and index back on the commit it began from; no file is touched.
+
+        Take a snapshot before: it keeps what HEAD holds. The branch's own commits are kept by a ref where the worktree
+        was on something else. Raises WorktreeError when another worktree is on the branch, or git fails.
+        """
+        async with self._lock:
+            path, ref = self.path(ticket), f"refs/heads/{self.branch(ticket)}"
+            if await git(path, "symbolic-ref", "-q", "HEAD", check=False) != ref:
+                await self._back_to_branch(path, ref, base_commit)
+            await git(path, "-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--mixed", base_commit)
+
+    async def _back_to_branch(self, path: Path, ref: str, base_commit: str) -> None:
+        listed = (await git(self._repo, "worktree", "list", "--porcelain")).split("\n\n")
+        other = next((about.splitlines()[0] for about in listed if f"branch {ref}" in about.splitlines()), None)
+        if other is not None:
+            raise WorktreeError(f"{other} is on {ref}", "switch it to another branch, then start over")
+        tip = await git(self._repo, "rev-parse", "--verify", "-q", ref, check=False)
+        if tip:
+            await git(self._repo, "update-ref", f"refs/supervisor-kept/{tip}", tip)
+        for command in ("rebase", "am"):
+            await git(path, command, "--quit", check=False)
+        await git(self._repo, "update-ref", ref, tip or base_commit)
+        await git(path, "symbolic-ref", "HEAD", ref)
+
+    async def copy(self, ticket: str, names: Sequence[str]) -> None:
+        """Copy files that git does not carry into a worktree that lacks them. Raises WorktreeError."""
+        await anyio.to_thread.run_sync(_copy_all, self._repo, self.path(ticket), tuple(names))
 
     async def _find(self, ticket: str, base: str) -> Worktree | None:
         path, branch = self.path(ticket), self.branch(ticket)
@@ -154,7 +130,15 @@ class Worktrees:
             )
         return Worktree(path, branch, await self._start_of(path, base), created=False)
 
-    async def _make(self, ticket: str, base: str, known_base: str | None, copy: Sequence[str]) -> Worktree:
+    async def _make(
+        self,
+        ticket: str,
+        base: str,
+        known_base: str | None,
+        copy: Sequence[str],
+        seed: Callable[[Path], Awaitable[object]] | None,
+        onto: str,
+    ) -> Worktree:
         """Make the worktree under another name and move it into place once it is whole.
 
         So a worktree that stands in its place is complete, whenever we were killed.
@@ -167,6 +151,8 @@ class Worktrees:
         where = [str(draft), branch] if exists else ["-b", branch, str(draft), await self._commit(base)]
         try:
             await git(self._repo, "worktree", "add", "--quiet", *where)
+            if seed is not None and await git(draft, "rev-parse", "HEAD") == await self._commit(onto):
+                await seed(draft)
             await anyio.to_thread.run_sync(_copy_all, self._repo, draft, tuple(copy))
             await git(self._repo, "worktree", "move", str(draft), str(path))
         except WorktreeError as error:

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from supervisor.engine import commands
-from supervisor.engine.worktree import git
+from supervisor.engine.git import git
 from tests.engine.world import Pipe
 
 if TYPE_CHECKING:

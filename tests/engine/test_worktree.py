@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.core.errors import WorktreeError
-from supervisor.engine.worktree import Worktrees, git, slug
+from supervisor.engine.git import git, slug
+from supervisor.engine.worktree import Worktrees
 from tests.e2e.stage import GIT, make_repo
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from supervisor.core.errors import WorktreeError
-from supervisor.engine.worktree import Worktrees, git
+from supervisor.engine.git import git
+from supervisor.engine.worktree import Worktrees
 from tests.engine.world import Pipe
 
 if TYPE_CHECKING:
