@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 for _name in [n for n in os.environ if n.startswith(("ANTHROPIC", "CLAUDE"))]:
     del os.environ[_name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keep marks of test batches out of the user's own state directory, also those of child processes."""
+    path = tmp_path_factory.mktemp("state-home")
+    os.environ["XDG_STATE_HOME"] = str(path)
+    return path
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def append(
 
     ``payload`` is the canonical payload, where this is the first row that knows it.
     """
-    last, prev_hash = db.execute(_LAST).fetchone()
+    last, prev_hash = head(db)
     row: dict[str, Any] = {
         "seq": last + 1,
         "scope": record.scope,
@@ -74,6 +74,17 @@ def append(
         "prev_hash": prev_hash,
     }
     db.execute(_INSERT, {**row, "hash": _hash(row)})
+
+
+def head(db: Connection) -> tuple[int, str]:
+    """Return the number and the hash of the newest row; 0 and the ledger's id where there is none."""
+    seq, last = db.execute(_LAST).fetchone()
+    return int(seq), str(last)
+
+
+def is_intact(row: dict[str, Any]) -> bool:
+    """Return whether a row is as it was written."""
+    return bool(row["hash"] == _hash(row))
 
 
 def _hash(row: dict[str, Any]) -> str:
@@ -108,7 +119,7 @@ def _broken_links(db: Connection) -> Iterator[str]:
             yield f"log row {expected_seq} is missing"
         elif row["prev_hash"] != expected_hash:
             yield f"log row {row['seq']} does not follow from the row before"
-        if row["hash"] != _hash(row):
+        if not is_intact(row):
             yield f"log row {row['seq']} was changed"
         expected_seq, expected_hash = row["seq"] + 1, row["hash"]
 

@@ -10,8 +10,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from supervisor.core.effects import EffectState
-from supervisor.core.errors import LateSettle, StoreError, UnknownEffect
+from supervisor.core.effects import Answer, EffectState
+from supervisor.core.errors import EffectsHeld, LateSettle, StoreError, UnknownEffect
 from supervisor.core.payloads import redact, redact_value
 from supervisor.store import chain, claims, decisions, effect_rows
 from supervisor.store.owner import is_proved_dead, this_process
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.core.payloads import Json
     from supervisor.core.rulings import Decision
     from supervisor.store.database import Database
+    from supervisor.store.watermark import Watermark
 
 
 class Ledger:
@@ -35,17 +36,40 @@ class Ledger:
         owner: Owner | None = None,
         clock: Callable[[], float] = time.time,
         secrets: Mapping[str, str] | None = None,
+        watermark: Watermark | None = None,
     ) -> None:
+        """Prepare a start's ledger.
+
+        Args:
+            database: where it is kept.
+            owner: who claims; this process where it is not given.
+            clock: seconds since the epoch.
+            secrets: names and values of what must not be written down.
+            watermark: how far the ledger had come; None where nobody keeps that.
+        """
         self._database = database
         self._owner = owner or this_process()
         self._clock = clock
         self._secrets = dict(secrets or {})
+        self._watermark = watermark
         self._epoch: int | None = None
 
     async def open(self) -> int:
         """Begin an epoch and return its number. The database must be open. Raises StoreError."""
+        if self._watermark is not None and not await self._database.run(self._watermark.compare):
+            await self._database.run(self._watermark.advance)
         self._epoch = await self._database.transact(claims.open_epoch, self._owner, self._clock())
         return self._epoch
+
+    async def close(self) -> None:
+        """Note how far the ledger has come, decisions included. Raises StoreError."""
+        if self._watermark is not None:
+            await self._database.run(self._watermark.advance)
+
+    @property
+    def held(self) -> str:
+        """Why no effect may be claimed, in words for the operator; empty where they may."""
+        return self._watermark.held if self._watermark is not None else ""
 
     @property
     def epoch(self) -> int:
@@ -57,11 +81,25 @@ class Ledger:
     async def claim(self, request: EffectRequest) -> Claim:
         """Claim an effect. Run it only when the answer is ``mine``, and then end it with ``settle``.
 
-        Raises StoreError: then the effect must not run. ValueError when the payload is no JSON.
+        Raises StoreError: then the effect must not run. EffectsHeld: nor may any other. ValueError when the payload is
+        no JSON.
         """
+        if self.held:
+            raise EffectsHeld(self.held)
         payload = redact_value(request.payload, self._secrets)
         clean = replace(request, payload=payload, said=redact(request.said, self._secrets))
-        return await self._database.transact(claims.claim, clean, self.epoch, self._clock())
+        claim = await self._database.transact(claims.claim, clean, self.epoch, self._clock())
+        if claim.answer is Answer.MINE and self._watermark is not None:
+            await self._note_claim(self._watermark, claim.record)
+        return claim
+
+    async def _note_claim(self, watermark: Watermark, held: EffectRecord) -> None:
+        """Let a copy of the database that was made before this claim be known as older, before its effect runs."""
+        try:
+            await self._database.run(watermark.advance)
+        except StoreError:
+            await self.settle(held, EffectState.REFUSED, error="it could not be noted how far the ledger has come")
+            raise
 
     async def record_command(self, held: EffectRecord, pid: int, start: int | None) -> EffectRecord:
         """Write down the process group that runs a claimed effect, before it is let go. Raises LateSettle."""
