@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from supervisor.core import events as ev
+from supervisor.core import fold
+from supervisor.core.ask_fold import AskBook
+from supervisor.core.asks import verdict_words
 from supervisor.core.model import BatchTotals, Entry, EntryKind, State, TicketSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from supervisor.core.asks import Ask
     from supervisor.core.effects import EffectView
 
     Listener = Callable[[ev.Event, TicketSnapshot, TicketSnapshot], None]
@@ -33,11 +38,18 @@ class Transcript:
         self._entries: deque[Entry] = deque()
         self._chars = 0
         self._next = 0
+        self._is_whole = True
+        """Nothing was dropped yet, so that what comes before the first entry fits to it."""
 
     @property
     def next_seq(self) -> int:
         """Sequence number the next entry will get; grows with every entry, also with those since dropped."""
         return self._next
+
+    @property
+    def first_seq(self) -> int:
+        """Sequence number of the first entry kept; `next_seq` when there is none. Negative for what was prepended."""
+        return self._entries[0].seq if self._entries else self._next
 
     def add(self, at: float, kind: EntryKind, text: str, detail: str = "", **more: object) -> None:
         """Append an entry, dropping the oldest ones beyond ``TRANSCRIPT_CHARS``."""
@@ -47,18 +59,38 @@ class Transcript:
         self._chars += _weight(entry)
         while self._chars > TRANSCRIPT_CHARS and len(self._entries) > 1:
             self._chars -= _weight(self._entries.popleft())
+            self._is_whole = False
 
-    def since(self, seq: int = 0) -> tuple[Entry, ...]:
-        """Return the entries from ``seq`` on, oldest first."""
-        first = self._entries[0].seq if self._entries else self._next
-        if seq <= first:
-            return tuple(self._entries)
-        skip = seq - first
-        return tuple(self._entries[i] for i in range(skip, len(self._entries)))
+    def prepend(self, entries: Sequence[Entry]) -> int:
+        """Put entries of an earlier time before the first one, as many of the last ones as there is room for.
+
+        They get the numbers below the first entry's, so that whoever has seen that one misses nothing.
+
+        Args:
+            entries: Oldest first; their own numbers do not count.
+
+        Returns:
+            How many were taken: none once entries were dropped, since there would be a gap.
+        """
+        taken = 0
+        for entry in reversed(entries if self._is_whole else ()):
+            text, detail = entry.text[:ENTRY_CHARS], entry.detail[:ENTRY_CHARS]
+            cut = replace(entry, seq=self.first_seq - 1, text=text, detail=detail)
+            if self._chars + _weight(cut) > TRANSCRIPT_CHARS:
+                break
+            self._entries.appendleft(cut)
+            self._chars += _weight(cut)
+            taken += 1
+        return taken
+
+    def since(self, seq: int | None = None) -> tuple[Entry, ...]:
+        """Return the entries from ``seq`` on, oldest first; all of them for None."""
+        skip = 0 if seq is None else max(0, seq - self.first_seq)
+        return tuple(islice(self._entries, skip, None))
 
 
 def _weight(entry: Entry) -> int:
-    return len(entry.text) + len(entry.detail) + 100
+    return len(entry.text) + len(entry.detail) + (len(entry.diff.text) if entry.diff is not None else 0) + 100
 
 
 class Board:
@@ -72,6 +104,7 @@ class Board:
         self._dirty: set[str] = set()
         self._listeners: list[Listener] = []
         self._effects: dict[str, EffectView] = {}
+        self._asks = AskBook()
         self.effects_version = 0
         """Rises with every change of an effect."""
         self.unknown = 0
@@ -93,7 +126,7 @@ class Board:
 
     def preview(self, event: ev.Event) -> TicketSnapshot:
         """Return what the ticket's snapshot will be after ``event``, changing nothing."""
-        return ev.reduce(self._tickets.get(event.ticket) or TicketSnapshot(event.ticket), event)
+        return fold.reduce(self._tickets.get(event.ticket) or TicketSnapshot(event.ticket), event)
 
     def restore(self, snapshots: Iterable[TicketSnapshot]) -> None:
         """Take snapshots from the store, as they were."""
@@ -105,12 +138,13 @@ class Board:
     def apply(self, event: ev.Event) -> TicketSnapshot:
         """Fold an event into the board and return the ticket's new snapshot."""
         before = self._tickets.get(event.ticket) or TicketSnapshot(event.ticket)
-        after = ev.reduce(before, event)
+        after = fold.reduce(before, event)
         if after is not before or event.ticket not in self._tickets:
             if event.ticket not in self._tickets or isinstance(event, ev.TicketAdded):
                 self._order = None
             self._tickets[event.ticket] = after
             self._dirty.add(event.ticket)
+        self._asks.take(event, after)
         _ENTRIES.get(type(event), _no_entry)(self.transcript(event.ticket), event)
         for listener in self._listeners:
             listener(event, before, after)
@@ -122,6 +156,11 @@ class Board:
         if found is None:
             found = self._transcripts[ticket] = Transcript()
         return found
+
+    def add_history(self, ticket: str, entries: Sequence[Entry]) -> None:
+        """Put what was said in an earlier run before the ticket's transcript, and have the ticket drawn again."""
+        if self.transcript(ticket).prepend(entries) and ticket in self._tickets:
+            self._dirty.add(ticket)
 
     def show_effect(self, view: EffectView) -> None:
         """Take the new face of an effect; its ticket is drawn again too."""
@@ -139,6 +178,23 @@ class Board:
     def effect(self, key: str) -> EffectView | None:
         """Return one effect by its key as people read it."""
         return self._effects.get(key)
+
+    def restore_asks(self, asks: Iterable[Ask]) -> None:
+        """Take asks from the store, as they were."""
+        self._asks.restore(asks)
+
+    def asks(self) -> tuple[Ask, ...]:
+        """Return asks: those that wait, the longest waiting first, then those that were granted or are over."""
+        return self._asks.all()
+
+    def ask(self, ident: str) -> Ask | None:
+        """Return one ask by its id; one that is over for long is no longer here."""
+        return self._asks.get(ident)
+
+    @property
+    def asks_version(self) -> int:
+        """Rises with every change of an ask."""
+        return self._asks.version
 
     def drain(self) -> frozenset[str]:
         """Return the ids changed since the last call and forget them."""
@@ -164,11 +220,12 @@ class Board:
     def totals(self) -> BatchTotals:
         """Return the batch's counts and sums as of now."""
         counts: dict[State, int] = {}
-        spent = 0.0
+        spent, tokens = 0.0, 0
         for ticket in self._tickets.values():
             counts[ticket.state] = counts.get(ticket.state, 0) + 1
             spent += ticket.spent_usd
-        return replace(self._totals, counts=counts, spent_usd=spent)
+            tokens += ticket.tokens
+        return replace(self._totals, counts=counts, spent_usd=spent, tokens=tokens)
 
 
 def _family_order(tickets: dict[str, TicketSnapshot]) -> Iterator[str]:
@@ -190,7 +247,7 @@ def _no_entry(_: Transcript, __: ev.Event) -> None:
 
 
 def _prompt(t: Transcript, e: ev.PromptStored) -> None:
-    t.add(e.at, EntryKind.PROMPT, e.text)
+    t.add(e.at, EntryKind.PROMPT, e.text, prompt=e.kind)
 
 
 def _spoke(t: Transcript, e: ev.AgentSpoke) -> None:
@@ -199,11 +256,12 @@ def _spoke(t: Transcript, e: ev.AgentSpoke) -> None:
 
 def _tool(t: Transcript, e: ev.ToolCalled) -> None:
     text = f"{e.name} {e.summary}".rstrip()
-    t.add(e.at, EntryKind.TOOL, text, e.detail, tool_use_id=e.tool_use_id, nested=e.nested)
+    t.add(e.at, EntryKind.TOOL, text, e.detail, tool_use_id=e.tool_use_id, nested=e.nested, diff=e.diff)
 
 
 def _returned(t: Transcript, e: ev.ToolReturned) -> None:
-    t.add(e.at, EntryKind.RESULT, e.text, tool_use_id=e.tool_use_id, is_error=e.is_error, nested=e.nested)
+    key, failed = e.tool_use_id, e.is_error
+    t.add(e.at, EntryKind.RESULT, e.text, tool_use_id=key, is_error=failed, nested=e.nested, diff=e.diff)
 
 
 def _note(t: Transcript, e: ev.Noted) -> None:
@@ -225,9 +283,35 @@ def _ended(t: Transcript, e: ev.AttemptEnded) -> None:
         t.add(e.at, EntryKind.NOTE, f"attempt {e.number} ended: {e.detail}", e.stderr_tail)
 
 
+def _corrected(t: Transcript, e: ev.CostCorrected) -> None:
+    how = "more" if e.by_usd >= 0 else "less"
+    t.add(e.at, EntryKind.NOTE, f"attempt {e.number} cost ${abs(e.by_usd):.4f} {how} than was booked for it")
+
+
 def _verified(t: Transcript, e: ev.Verified) -> None:
     ending = "passed" if e.exit_code == 0 else "ran out of time" if e.exit_code is None else f"exit {e.exit_code}"
     t.add(e.at, EntryKind.NOTE, f"verify, round {e.round}: {ending}", e.output, is_error=e.exit_code != 0)
+
+
+def _asked(t: Transcript, e: ev.AskAnswered) -> None:
+    t.add(e.at, EntryKind.NOTE, f"you {verdict_words(e.kind, e.message, e.answers)} · {e.detail}")
+
+
+def _granted(t: Transcript, e: ev.GrantUsed) -> None:
+    t.add(e.at, EntryKind.NOTE, f"let through as you had allowed · {e.detail}")
+
+
+def _rewound(t: Transcript, e: ev.FilesRewound) -> None:
+    t.add(e.at, EntryKind.NOTE, f"files taken back to {e.to}", "\n".join(e.files))
+
+
+def _refused(t: Transcript, e: ev.LettersClosed) -> None:
+    if e.refused:
+        t.add(e.at, EntryKind.NOTE, f"not done: {e.says}", is_error=True)
+
+
+def _over(t: Transcript, e: ev.StartedOver) -> None:
+    t.add(e.at, EntryKind.NOTE, f"started over; snapshot {e.snapshot[:12]} holds the files of before")
 
 
 _ENTRIES: dict[type[ev.Event], Callable[..., None]] = {
@@ -239,5 +323,11 @@ _ENTRIES: dict[type[ev.Event], Callable[..., None]] = {
     ev.Retrying: _retrying,
     ev.TurnEnded: _turn,
     ev.AttemptEnded: _ended,
+    ev.CostCorrected: _corrected,
     ev.Verified: _verified,
+    ev.LettersClosed: _refused,
+    ev.FilesRewound: _rewound,
+    ev.StartedOver: _over,
+    ev.AskAnswered: _asked,
+    ev.GrantUsed: _granted,
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from supervisor.core.payloads import Difference, Json, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from supervisor.core.spec import EffectKind
 
@@ -206,10 +206,32 @@ class EffectView:
         return self.record.state in (EffectState.REQUESTED, EffectState.UNRESOLVED)
 
     @property
+    def askers(self) -> frozenset[str]:
+        """The tickets that it matters to: a fork that asked for what its parent had claimed is one of them."""
+        return askers(self.log) | {self.record.ticket}
+
+    @property
     def since(self) -> float:
         """When it came to the state it is in."""
         r = self.record
         return r.settled_at or r.claimed_at or r.requested_at or 0.0
+
+
+def askers(log: Sequence[LogRow]) -> frozenset[str]:
+    """Return the tickets that asked for an effect the last time, be it open or ended.
+
+    It can be asked for anew after an end that was certain; those who heard of that wait for nothing.
+    """
+    found: set[str] = set()
+    for row in reversed(log):
+        if row.to_state in _CERTAIN and found:
+            break
+        if row.actor_kind == "agent":
+            found.add(row.actor)
+    return frozenset(found)
+
+
+_CERTAIN = frozenset({_D, _R, _X, _A})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +242,7 @@ class LogRow:
     scope: str
     op: str
     verb: str
-    """``claim``, ``settle``, ``orphan``, ``late``, or a decision's."""
+    """``claim``, ``ask`` (by another ticket; it changes nothing), ``settle``, ``orphan``, ``late``, or a decision's."""
     from_state: str | None
     to_state: str
     version: int

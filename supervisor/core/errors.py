@@ -9,10 +9,13 @@ shell needs. Messages are short sentences in plain English; ``remedy``, where th
     ├── IllegalTransition      ticket, from_state, to_state
     ├── StoreError             remedy: the state directory cannot be read or written
     │   ├── LockedError        pid: another supervisor runs on this state directory
+    │   ├── DamagedError       path: the database cannot be read as a whole, or is gone
+    │   ├── EffectsHeld        no effect may run before the operator has looked
     │   ├── LateSettle         key, state: an effect ended after its claim was taken away
     │   ├── StaleDecision      key, shown, version, state: the effect has moved since the screen was drawn
     │   ├── DecisionRefused    key, verb, state: the effect's state does not allow it
     │   └── UnknownEffect      key
+    ├── AskRefused             ask, reason: an answer does not fit what is asked, or comes too late
     ├── WorktreeError          remedy: git refused, or we refused on the operator's behalf
     └── SessionError           ticket
         ├── ConnectFailed      exit_code, stderr: the agent did not start
@@ -94,6 +97,18 @@ class LockedError(StoreError):
         self.path = path
 
 
+class DamagedError(StoreError):
+    """The database is damaged or gone. Nothing was changed, and nothing begins anew in its place."""
+
+    def __init__(self, path: object, what: str, remedy: str) -> None:
+        super().__init__(f"{path}: {what}", remedy)
+        self.path = str(path)
+
+
+class EffectsHeld(StoreError):  # noqa: N818
+    """The ledger may lack effects that have run, so none may run before the operator has accepted that."""
+
+
 class LateSettle(StoreError):  # noqa: N818
     """An effect ended, but its claim was no longer its owner's. What it came to is in the effect's log."""
 
@@ -130,6 +145,15 @@ class UnknownEffect(StoreError):  # noqa: N818
     def __init__(self, key: str) -> None:
         super().__init__(f"no effect {key} is known")
         self.key = key
+
+
+class AskRefused(SupervisorError):  # noqa: N818
+    """An answer does not fit what the agent asks, or comes too late. Nothing was changed."""
+
+    def __init__(self, ask: str, reason: str) -> None:
+        super().__init__(reason)
+        self.ask = ask
+        self.reason = reason
 
 
 class WorktreeError(SupervisorError):

@@ -1,25 +1,23 @@
-"""What happens to a ticket, as frozen events, and the one function that folds them into a snapshot.
+"""What happens to a ticket, as frozen events; ``core.fold`` says what each does to a snapshot.
 
-``reduce`` is total: any event may meet any snapshot. A move that ``model.TRANSITIONS`` does not allow changes nothing.
 Events with ``lasts = True`` are written to the store before they reach the board; the others only feed the screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-from supervisor.core.model import (
-    ACTIVE,
-    Mode,
-    Outcome,
-    PromptKind,
-    State,
-    TicketSnapshot,
-    Why,
-    is_legal,
-)
+from supervisor.core.asks import AnswerKind, AskKind
+from supervisor.core.diffs import Diff
+from supervisor.core.forks import Fork
+from supervisor.core.limits import Window
+from supervisor.core.model import Mode, Outcome, PromptKind, State, Why
+
+ELSEWHERE: Mapping[str, bool] = MappingProxyType({"elsewhere": True})
+"""Marks a field that the events table leaves out, since a row of its own keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,13 @@ class TicketAdded(Event):
     after: tuple[str, ...] = ()
     budget_usd: float | None = None
     reserve_usd: float = 0.0
+    max_turns: int | None = None
     model: str | None = None
     parent: str | None = None
     instructions: str = ""
     """Fingerprint of the prompt and rules, to notice that they changed."""
+    budget_turns: int | None = None
+    budget_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class StateChanged(Event):
     live: bool = False
     by_operator: bool = False
     """The operator asked for it: failures before it are forgiven."""
+    letters: tuple[str, ...] = ()
+    """The operator's letters that this carries out: they are closed in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class AttemptStarted(Event):
     resumed_from: str | None = None
     model: str | None = None
     cap_usd: float | None = None
+    reserve_usd: float | None = None
+    """What is kept free below the cap: the largest call seen by then, where the file does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,10 @@ class PromptStored(Event):
     text: str
     instructions: str = ""
     """Fingerprint of the instructions that the session knows once it has read this prompt."""
+    snapshot: str = ""
+    """Commit that holds the files as they were when it was sent; empty where none could be taken."""
+    letters: tuple[str, ...] = ()
+    """The operator's messages that this delivers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,10 @@ class TurnEnded(Event):
     denials: tuple[str, ...] = ()
     prices: Mapping[str, Mapping[str, float]] | None = None
     """``model_usage`` as reported: tokens and cost by model, cumulative."""
+    tokens: int = 0
+    """Tokens that this turn added: input, output and what was written to the cache."""
+    largest_call_usd: float = 0.0
+    """The largest part of the turn's cost that one API call had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +173,27 @@ class AttemptEnded(Event):
     stderr_tail: str = ""
     estimated_usd: float = 0.0
     """Spend of a turn that never reported one, estimated from its messages."""
+    snapshot: str = ""
+    """Commit that holds the files as the agent left them; empty where none could be taken."""
+    settled_usd: float = 0.0
+    """Spend of a turn that never reported one, as the process itself wrote it down before it left."""
+    tokens: int = 0
+    """Tokens of such a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostCorrected(Event):
+    """What an earlier attempt spent and never reported is known now: its session says so when it is opened again."""
+
+    lasts: ClassVar[bool] = True
+    number: int
+    """That attempt."""
+    by_usd: float
+    """What is added to its cost; negative where too much was booked."""
+    estimated_usd: float
+    """The estimate that this replaces."""
+    baseline_usd: float
+    """The session's total that told it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +208,155 @@ class Verified(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetChanged(Event):
-    """The operator (or ``on_limit``) set another limit."""
+class LimitsChanged(Event):
+    """The operator (or ``on_limit``) set other limits. They hold until the file says something new."""
 
     lasts: ClassVar[bool] = True
     budget_usd: float | None
+    max_turns: int | None
+    letters: tuple[str, ...] = ()
+    budget_turns: int | None = None
+    budget_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wished(Event):
-    """The operator's verb is on disk and will be carried out, also by the next supervisor; None takes it back."""
+class PriorityChanged(Event):
+    """The operator put the ticket forward or back in the queue."""
 
     lasts: ClassVar[bool] = True
-    verb: str | None
+    priority: int
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LetterPosted(Event):
+    """A verb of the operator's is on disk and will be carried out, also by the next supervisor.
+
+    A message to a resting ticket takes it up again in the same step.
+    """
+
+    lasts: ClassVar[bool] = True
+    id: str
+    verb: str
+    args: Mapping[str, Any]
+    """Absolute values, so that a repeat is harmless."""
+    actor: str = ""
+    wakes: bool = False
+    """The ticket goes back to the queue with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LettersClosed(Event):
+    """What came of verbs that changed no state, or could not be carried out."""
+
+    lasts: ClassVar[bool] = True
+    letters: tuple[str, ...]
+    says: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRewound(Event):
+    """The ticket's files were taken back; the agent is told so with its next prompt."""
+
+    lasts: ClassVar[bool] = True
+    to: str
+    """What the files are as of now, in words."""
+    snapshot: str
+    """The commit that holds the files as they were before."""
+    files: tuple[str, ...] = ()
+    """Which files changed by it; bounded."""
+    letters: tuple[str, ...] = ()
+    more: int = 0
+    """How many files changed besides those."""
+    left: str = ""
+    """The commit that holds the files as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedOver(Event):
+    """The operator began the ticket again: another session, files as at the base; its effects keep their keys."""
+
+    lasts: ClassVar[bool] = True
+    snapshot: str
+    """The commit that holds the files as they were before."""
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forked(Event):
+    """The ticket goes on from another one: it has a copy of that one's conversation, and will begin with its files."""
+
+    lasts: ClassVar[bool] = True
+    fork: Fork
+    base_commit: str | None
+    """The commit that the lineage's work is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskOpened(Event):
+    """The agent wants something of the operator, and waits."""
+
+    lasts: ClassVar[bool] = True
+    id: str
+    number: int
+    """The attempt it comes from."""
+    kind: AskKind
+    tool: str
+    fingerprint: str
+    summary: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict, metadata=ELSEWHERE)
+    """Bounded, secrets taken out; the ask's own row keeps it."""
+    tool_use_id: str = ""
+    reason: str = ""
+    rules: tuple[str, ...] = ()
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskRested(Event):
+    """The agent is let rest; what it asked stays, and the ticket goes on once that is answered."""
+
+    lasts: ClassVar[bool] = True
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskAnswered(Event):
+    """The operator answered an ask."""
+
+    lasts: ClassVar[bool] = True
+    id: str
+    kind: AnswerKind
+    detail: str
+    """What was asked, in one line."""
+    message: str = ""
+    answers: Mapping[str, str | list[str]] = field(default_factory=dict)
+    actor: str = ""
+    rested: bool = False
+    """Nobody waited any more: the agent hears of it with its next prompt, and what was allowed is granted once."""
+    letter: str = ""
+    """The letter that asks for the ticket's interrupt, posted in the same step; empty where nothing has to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskWithdrawn(Event):
+    """The agent does not want it any more."""
+
+    lasts: ClassVar[bool] = True
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrantUsed(Event):
+    """A call was let through that the operator had allowed while nobody waited."""
+
+    lasts: ClassVar[bool] = True
+    id: str
+    """The ask that was allowed."""
+    detail: str
+    """What was called, in one line."""
+    tool_use_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +364,13 @@ class VerbPending(Event):
     """The operator pressed a key whose effect is under way; None clears the mark."""
 
     verb: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBegan(Event):
+    """The agent has taken our prompt in: an interrupt from now on ends its turn, and does not drop it."""
+
+    prompt_uuid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +392,8 @@ class ToolCalled(Event):
     """The one thing worth showing of the input, such as a path or a command."""
     detail: str = ""
     nested: bool = False
+    diff: Diff | None = None
+    """What an edit of a file asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +404,8 @@ class ToolReturned(Event):
     text: str
     is_error: bool = False
     nested: bool = False
+    diff: Diff | None = None
+    """How it changed a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +417,27 @@ class Retrying(Event):
     delay_s: float
     status: int | None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsSeen(Event):
+    """The API said how much of a subscription's windows is used up."""
+
+    status: str
+    """``allowed``, ``allowed_warning`` or ``rejected``, as the SDK reports it."""
+    kind: str
+    """The window that the status is about, such as ``five_hour``; empty where it names none."""
+    resets_at: float | None = None
+    windows: tuple[Window, ...] = ()
+    overage: bool = False
+    """What is used now is paid for beyond the subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoginSeen(Event):
+    """The agent said where its key comes from, as the CLI names it; ``none`` is a login without a key."""
+
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,171 +455,3 @@ class UsageSeen(Event):
     message_id: str
     model: str
     usage: Mapping[str, int]
-
-
-def _added(s: TicketSnapshot, e: TicketAdded) -> TicketSnapshot:
-    return replace(
-        s,
-        title=e.title,
-        order=e.order,
-        priority=e.priority,
-        after=e.after,
-        budget_usd=e.budget_usd,
-        reserve_usd=e.reserve_usd,
-        model=e.model,
-        parent=e.parent,
-        instructions=e.instructions,
-        created=s.created or e.at,
-    )
-
-
-def _moved(s: TicketSnapshot, e: StateChanged) -> TicketSnapshot:
-    if e.to is not s.state and not is_legal(s.state, e.to):
-        return s
-    ended = s.ended if e.to is s.state else (e.at if e.to in (State.DONE, State.FAILED, State.CANCELLED) else None)
-    return replace(
-        s,
-        state=e.to,
-        why=e.why if e.to is State.NEEDS_YOU else None,
-        detail=e.detail,
-        until=e.until,
-        live=e.live or e.to in ACTIVE,
-        pending=s.pending if e.to in ACTIVE or e.to is s.state else None,
-        operator_at=e.at if e.by_operator else s.operator_at,
-        started=e.at if s.started is None and e.to is State.STARTING else s.started,
-        ended=ended,
-        last_activity=e.at,
-    )
-
-
-def _worktree(s: TicketSnapshot, e: WorktreeReady) -> TicketSnapshot:
-    return replace(s, worktree=e.path, branch=e.branch, base_commit=e.base_commit)
-
-
-def _lost(s: TicketSnapshot, e: WorktreeLost) -> TicketSnapshot:
-    return replace(s, worktree=None)
-
-
-def _started(s: TicketSnapshot, e: AttemptStarted) -> TicketSnapshot:
-    return replace(
-        s,
-        attempts=max(s.attempts, e.number),
-        mode=e.mode,
-        session_id=e.session_id,
-        model=e.model or s.model,
-        subtype=None,
-        terminal_reason=None,
-        last_activity=e.at,
-    )
-
-
-def _prompted(s: TicketSnapshot, e: PromptStored) -> TicketSnapshot:
-    return replace(s, session_instructions=e.instructions or s.session_instructions, last_activity=e.at)
-
-
-def _replaced(s: TicketSnapshot, e: SessionReplaced) -> TicketSnapshot:
-    return replace(s, session_id=e.session_id, last_activity=e.at)
-
-
-def _turn(s: TicketSnapshot, e: TurnEnded) -> TicketSnapshot:
-    spent = s.spent_usd + max(0.0, e.cost_usd)
-    if e.prompt_uuid is None:
-        return replace(s, spent_usd=spent, last_activity=e.at)
-    return replace(
-        s,
-        subtype=e.subtype,
-        terminal_reason=e.terminal_reason,
-        turns=s.turns + max(0, e.num_turns),
-        spent_usd=spent,
-        denials=s.denials + len(e.denials),
-        last_activity=e.at,
-    )
-
-
-def _ended(s: TicketSnapshot, e: AttemptEnded) -> TicketSnapshot:
-    extra = max(0.0, e.estimated_usd)
-    return replace(
-        s,
-        spent_usd=s.spent_usd + extra,
-        estimated_usd=s.estimated_usd + extra,
-        live=False,
-        last_activity=e.at,
-    )
-
-
-def _budget(s: TicketSnapshot, e: BudgetChanged) -> TicketSnapshot:
-    return replace(s, budget_usd=e.budget_usd, pending=None)
-
-
-def _pending(s: TicketSnapshot, e: VerbPending | Wished) -> TicketSnapshot:
-    return replace(s, pending=e.verb)
-
-
-def _spoke(s: TicketSnapshot, e: AgentSpoke) -> TicketSnapshot:
-    return _busy(s, e.at, "thinking" if e.thinking else e.text)
-
-
-def _tool(s: TicketSnapshot, e: ToolCalled) -> TicketSnapshot:
-    return _busy(s, e.at, f"{e.name} {e.summary}".rstrip())
-
-
-def _returned(s: TicketSnapshot, e: ToolReturned) -> TicketSnapshot:
-    return replace(s, last_activity=e.at)
-
-
-def _retrying(s: TicketSnapshot, e: Retrying) -> TicketSnapshot:
-    if s.state is not State.RUNNING:
-        return s
-    cause = f"API {e.status}" if e.status else "API unreachable"
-    return replace(
-        s,
-        detail=f"{cause}, retry {e.attempt}/{e.max_retries}",
-        until=e.at + max(0.0, e.delay_s),
-        last_activity=e.at,
-    )
-
-
-def _verified(s: TicketSnapshot, e: Verified) -> TicketSnapshot:
-    return replace(s, last_activity=e.at)
-
-
-_DETAIL_CHARS = 200
-
-
-def _busy(s: TicketSnapshot, at: float, words: str) -> TicketSnapshot:
-    if s.state is not State.RUNNING:
-        return s
-    return replace(s, detail=words[:_DETAIL_CHARS], until=None, last_activity=at)
-
-
-def _same(s: TicketSnapshot, _: Event) -> TicketSnapshot:
-    return s
-
-
-_REDUCERS: dict[type[Event], Callable[..., TicketSnapshot]] = {
-    TicketAdded: _added,
-    StateChanged: _moved,
-    WorktreeReady: _worktree,
-    WorktreeLost: _lost,
-    Wished: _pending,
-    AttemptStarted: _started,
-    AttemptConnected: _same,
-    PromptStored: _prompted,
-    SessionReplaced: _replaced,
-    TurnEnded: _turn,
-    AttemptEnded: _ended,
-    Verified: _verified,
-    BudgetChanged: _budget,
-    VerbPending: _pending,
-    AgentSpoke: _spoke,
-    ToolCalled: _tool,
-    ToolReturned: _returned,
-    Retrying: _retrying,
-    Noted: _same,
-    UsageSeen: _same,
-}
-
-
-def reduce(snapshot: TicketSnapshot, event: Event) -> TicketSnapshot:
-    """Fold one event into a ticket's snapshot. Total: never raises, returns the same object if nothing changed."""
-    return _REDUCERS.get(type(event), _same)(snapshot, event)

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from supervisor.core.diffs import Diff
+from supervisor.core.limits import Window
+from supervisor.core.spec import DEFAULT_RESERVE_USD
+
 
 class State(StrEnum):
     """Where a ticket is in its life. The value is the word the operator reads."""
@@ -36,6 +40,7 @@ class Why(StrEnum):
     VERIFY = "verify"
     CONFLICT = "conflict"
     AUTH = "auth"
+    STALLED = "stalled"
 
 
 class Mode(StrEnum):
@@ -134,6 +139,12 @@ class TicketSnapshot:
     """The part of ``spent_usd`` that is an estimate for attempts which died without a result."""
     budget_usd: float | None = None
     reserve_usd: float = 0.0
+    """Kept free below the budget: what the file says, or the largest API call seen when it was last started."""
+    tokens: int = 0
+    """Input, output and what was written to the cache, over all attempts."""
+    budget_turns: int | None = None
+    """Most turns over all attempts."""
+    budget_tokens: int | None = None
     session_id: str | None = None
     worktree: str | None = None
     branch: str | None = None
@@ -147,6 +158,17 @@ class TicketSnapshot:
     """Fingerprint of what the session was told; None before its first prompt."""
     pending: str | None = None
     """A verb the operator gave that has not been carried out yet; it survives a restart."""
+    messages: int = 0
+    """Messages of the operator's that the agent has not been given yet."""
+    asks: int = 0
+    """Asks of the agent's that wait for the operator."""
+    max_turns: int | None = None
+    file_budget_usd: float | None = None
+    """What the file said last; the operator's own limits and priority hold until the file says something new."""
+    file_max_turns: int | None = None
+    file_budget_turns: int | None = None
+    file_budget_tokens: int | None = None
+    file_priority: int = 0
     operator_at: float | None = None
     """When the operator last took the ticket up again: failures before that are forgiven."""
     created: float = 0.0
@@ -158,6 +180,22 @@ class TicketSnapshot:
     def headroom_usd(self) -> float | None:
         """What the ticket may still spend; None without a budget, negative after an overshoot."""
         return None if self.budget_usd is None else self.budget_usd - self.spent_usd
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the headroom is less than the reserve, so that no further attempt can begin."""
+        left = self.headroom_usd
+        return left is not None and left < (self.reserve_usd or DEFAULT_RESERVE_USD)
+
+    @property
+    def turns_left(self) -> int | None:
+        """How many turns it may still take over all attempts; None without such a budget."""
+        return None if self.budget_turns is None else max(0, self.budget_turns - self.turns)
+
+    @property
+    def tokens_left(self) -> int | None:
+        """How many tokens it may still use; None without such a budget."""
+        return None if self.budget_tokens is None else max(0, self.budget_tokens - self.tokens)
 
     @property
     def stale_instructions(self) -> bool:
@@ -214,6 +252,8 @@ class PromptRecord:
     text: str
     at: float
     answered: bool = False
+    snapshot: str = ""
+    """Commit that holds the files as they were when it was sent; empty where none could be taken."""
 
 
 class EntryKind(StrEnum):
@@ -244,6 +284,10 @@ class Entry:
     is_error: bool = False
     nested: bool = False
     """Said by a subagent."""
+    prompt: PromptKind | None = None
+    """Why a prompt was sent; None where that is not known."""
+    diff: Diff | None = None
+    """For an edit of a file: what was asked for, and with its result what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +304,15 @@ class BatchTotals:
     """One line about the whole batch (rate limits, authentication, recovery, stopping)."""
     rehearsal: bool = False
     stopping: bool = False
+    waits_until: float | None = None
+    """When the next ticket may start, while the API or a limit holds all of them back."""
+    windows: tuple[Window, ...] = ()
+    """What is used up of a subscription's windows."""
+    notional: bool = False
+    """The agents work on a subscription: what the SDK calls cost is not paid, so turns and tokens tell more."""
+    tokens: int = 0
+    forecast: str = ""
+    """What the batch will have cost and when it will have ended, in one line; empty while nobody can tell."""
 
     def count(self, *states: State) -> int:
         """Return how many tickets are in any of ``states``."""

@@ -32,11 +32,25 @@ class Facts:
     """What the agent said last, where its session's file still tells."""
     effects: tuple[str, ...] = ()
     """One line for each effect that was asked for: what the ledger knows of it."""
+    decisions: tuple[str, ...] = ()
+    """What the operator answered when agents asked, and still holds."""
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to tell."""
-        return not (self.earlier or self.changes or self.last_words or self.effects)
+        return not (self.earlier or self.changes or self.last_words or self.effects or self.decisions)
+
+
+@dataclass(frozen=True, slots=True)
+class Whence:
+    """Where a fork comes from, as its agent is told."""
+
+    parent: str
+    parent_worktree: str
+    worktree: str
+    """The fork's own."""
+    files: str
+    """As of when its files are, in words."""
 
 
 def changed_instructions(ticket: TicketSpec) -> str:
@@ -57,6 +71,7 @@ def facts_text(facts: Facts) -> str:
         parts.append("The working tree already differs from its base:\n" + facts.changes)
     if facts.effects:
         parts.append(effects_text(facts.effects))
+    parts += facts.decisions
     if facts.last_words:
         parts.append("The last thing said in the earlier conversation:\n" + facts.last_words)
     return "\n\n".join(parts)
@@ -80,14 +95,76 @@ def fallback(ticket: TicketSpec, facts: Facts) -> str:
     )
 
 
-def continue_after(reason: str, ticket: TicketSpec, *, changed: bool, effects: tuple[str, ...] = ()) -> str:
+def started_over(ticket: TicketSpec, effects: tuple[str, ...]) -> str:
+    """Return the first prompt of a ticket that the operator began again: as at the very first, but for its effects."""
+    if not effects:
+        return ticket.prompt
+    words = "The operator started this ticket over: the files are as at the beginning. Effects were not taken back."
+    return f"{ticket.prompt}\n\n---\n{words}\n\n{effects_text(effects)}"
+
+
+def forked(ticket: TicketSpec, whence: Whence, effects: tuple[str, ...]) -> str:
+    """Return the first prompt of a fork: its own task, then whose conversation it is in and where it works."""
+    parent = whence.parent
+    parts = [
+        ticket.prompt,
+        f"---\nThis is {ticket.id}, a fork of {parent}: the conversation before this message is a copy, and {parent} "
+        "goes on by itself. What is asked above is your task now.",
+        f"Your working tree is {whence.worktree}, on a branch of its own. Its files are {whence.files}: look at them "
+        f"before you rely on what was said of them. Paths under {whence.parent_worktree} are those of {parent}: change "
+        "nothing there.",
+    ]
+    return "\n\n".join([*parts, effects_text(effects)] if effects else parts)
+
+
+def alone(ticket: TicketSpec, parent: str, parents_prompt: str) -> str:
+    """Return the task of a fork for a conversation that is no copy of its parent's."""
+    return f"{ticket.prompt}\n\n---\nThis ticket was forked from {parent}, whose task was:\n\n{parents_prompt}"
+
+
+def continue_after(
+    reason: str,
+    ticket: TicketSpec,
+    *,
+    changed: bool,
+    effects: tuple[str, ...] = (),
+    news: tuple[str, ...] = (),
+) -> str:
     """Return the prompt that goes on with an interrupted conversation."""
     parts = [f"The previous turn was cut off: {reason}. Check the state of the files, then go on with the ticket."]
+    return "\n\n".join([*parts, *_aside(ticket, changed=changed, effects=effects, news=news)])
+
+
+def message(
+    text: str,
+    ticket: TicketSpec,
+    cut_off: str | None = None,
+    *,
+    changed: bool,
+    effects: tuple[str, ...] = (),
+    news: tuple[str, ...] = (),
+) -> str:
+    """Return the prompt that says what the operator wrote: their words, then what the agent has to know besides."""
+    aside = _aside(ticket, changed=changed, effects=effects, news=news)
+    if cut_off is not None:
+        aside.insert(0, f"The previous turn was cut off: {cut_off}. Check the state of the files before you go on.")
+    return "\n\n".join([text, "---", *aside]) if aside else text
+
+
+def rewound(to: str, files: tuple[str, ...], more: int = 0) -> str:
+    """Return the note that the operator took files back; ``more`` files besides those named."""
+    lines = [f"- {name}" for name in files] + [f"- and {more} more"] * (more > 0)
+    words = f"The operator took the files back to {to}. What you know of them may be out of date"
+    return "\n".join([f"{words}:", *lines]) if lines else f"{words}."
+
+
+def _aside(ticket: TicketSpec, *, changed: bool, effects: tuple[str, ...], news: tuple[str, ...]) -> list[str]:
+    parts = list(news)
     if effects:
         parts.append(effects_text(effects))
     if changed:
         parts.append(changed_instructions(ticket))
-    return "\n\n".join(parts)
+    return parts
 
 
 def verify_failed(command: str, exit_code: int | None, output: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from supervisor.core.resume import Ending, classify
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from supervisor.core.model import Outcome
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
 _ROUNDING_USD = 1e-6
 """Totals that differ by less are the same: one of them may have been written out and read back."""
+_HUGE = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,10 @@ def summarise(
     total, previous = _total(messages), max(0.0, previous_cost_usd)
     cost = _difference(total, previous)
     return Summary(
-        subtype=getattr(result, "subtype", None),
-        terminal_reason=getattr(result, "terminal_reason", None),
+        subtype=_word(result, "subtype"),
+        terminal_reason=_word(result, "terminal_reason"),
         is_error=bool(getattr(result, "is_error", True)),
-        turns=max(0, getattr(result, "num_turns", 0) or 0),
+        turns=max(0, int(_figure(result, "num_turns") or 0)),
         cost_usd=cost,
         total_cost_usd=previous if total is None else total,
         headroom_usd=None if budget_usd is None else budget_usd - cost,
@@ -107,11 +109,11 @@ def ending_of(
         agent_started=went_well or any(map(is_answer, messages)),
         own_mistake=own_mistake and result is None,
         has_result=result is not None,
-        subtype=getattr(told, "subtype", None),
-        terminal_reason=getattr(told, "terminal_reason", None),
+        subtype=_word(told, "subtype"),
+        terminal_reason=_word(told, "terminal_reason"),
         is_error=bool(getattr(result, "is_error", True)),
-        api_error_status=getattr(told, "api_error_status", None),
-        exit_code=getattr(failure, "exit_code", None),
+        api_error_status=_whole(told, "api_error_status"),
+        exit_code=_whole(failure, "exit_code"),
     )
 
 
@@ -142,7 +144,7 @@ def session_of(messages: Iterable[object]) -> str | None:
     for message in messages:
         data = getattr(message, "data", None)
         ident = getattr(message, "session_id", None) or (data.get("session_id") if isinstance(data, dict) else None)
-        named = ident or named
+        named = ident if is_usable_id(ident) else named
     return named
 
 
@@ -154,6 +156,11 @@ def is_session_id(value: object) -> bool:
     return isinstance(value, str) and _UUID.fullmatch(value) is not None
 
 
+def is_usable_id(value: object) -> TypeGuard[str]:
+    """Return whether a reported session id can be kept, looked up and given to ``--resume``: one short, plain word."""
+    return isinstance(value, str) and _WORD.fullmatch(value) is not None
+
+
 def _is_ghost(result: Any) -> bool:
     origin = getattr(result, "origin", None)
     kind = origin.get("kind") if isinstance(origin, dict) else None
@@ -161,7 +168,7 @@ def _is_ghost(result: Any) -> bool:
 
 
 def _total(messages: Sequence[object]) -> float | None:
-    totals = (getattr(m, "total_cost_usd", None) for m in reversed(messages) if is_result(m))
+    totals = (_figure(m, "total_cost_usd") for m in reversed(messages) if is_result(m))
     return next((t for t in totals if t is not None and t >= 0), None)
 
 
@@ -170,3 +177,22 @@ def _difference(total: float | None, previous: float) -> float:
         return 0.0
     began_again = total < previous - _ROUNDING_USD
     return total if began_again else max(0.0, total - previous)
+
+
+def _word(told: object, name: str) -> str | None:
+    """Return a field if it is a word to be shown. The SDK hands on what the CLI wrote, without a look at its type."""
+    value = getattr(told, name, None)
+    return value if isinstance(value, str) and value.isprintable() else None
+
+
+def _whole(told: object, name: str) -> int | None:
+    value = getattr(told, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _HUGE else None
+
+
+def _figure(told: object, name: str) -> float | None:
+    """Return a field if it is a number within all sense."""
+    value = getattr(told, name, None)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < _HUGE else None

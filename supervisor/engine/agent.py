@@ -3,17 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from supervisor.core.budget import UsageMeter
     from supervisor.core.events import Event
+    from supervisor.core.rewinds import EditRewind
     from supervisor.core.spec import EffectSpec
+    from supervisor.core.usage import UsageMeter
     from supervisor.engine.effect_caller import EffectCaller
     from supervisor.engine.process import ProcessId
+
+
+EXIT_PLAN_MODE = "ExitPlanMode"
+"""The tool by which an agent asks for its plan to be approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call that the agent may not make by itself."""
+
+    tool: str
+    input: Mapping[str, Any]
+    """As it will be called; not bounded, secrets and all."""
+    tool_use_id: str = ""
+    reason: str = ""
+    """Why the agent's side asks, where it says so."""
+    rules: tuple[str, ...] = ()
+    """What it suggests to allow until the session ends."""
+    agent: str | None = None
+    """The subagent that calls; None for the agent itself."""
+    planning: bool = False
+    """The session is in plan mode, in which nothing may be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What a tool request is answered."""
+
+    allowed: bool
+    message: str = ""
+    """What the model reads where it is not allowed."""
+    input: Mapping[str, Any] | None = None
+    """What to call the tool with instead."""
+    for_session: bool = False
+    """Allow the suggested rules until the session ends."""
+    stop: bool = False
+    """Not allowed, and the turn ends here."""
+
+
+class ToolAsker(Protocol):
+    """Who answers tool requests. Called in a task of the agent's side, which is cancelled when it wants no answer."""
+
+    async def ask(self, request: ToolRequest) -> Permission:
+        """Return the answer, however long that takes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +88,8 @@ class SessionStart:
     """Effects the agent may ask for."""
     caller: EffectCaller | None = None
     """Who answers when it does."""
+    asker: ToolAsker | None = None
+    """Who is asked before a tool is used that is not allowed; without one such calls are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +140,11 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def total_usd(self) -> float:
+        """The session's total cost as of the last result, or as it was found."""
+        ...
+
+    @property
     def answered(self) -> bool:
         """Whether the last prompt sent has had its result."""
         ...
@@ -125,6 +178,13 @@ class AgentSession(Protocol):
         """Stop the turn; return whether the prompt had not been begun and was dropped.
 
         Its result follows on the stream, unless it was dropped.
+        """
+        ...
+
+    async def rewind_files(self, prompt: str, *, dry_run: bool) -> EditRewind:
+        """Take back what the session's own edits changed since before a prompt of it, or only say what that would do.
+
+        Needs no prompt and costs nothing. Never raises: what went wrong is in the answer.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from supervisor.core import events as ev
@@ -9,7 +10,11 @@ from supervisor.core.model import EntryKind, State
 from supervisor.engine import settling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.core.board import Board
     from supervisor.core.effects import EffectRecord
+    from supervisor.core.model import TicketSnapshot
     from supervisor.engine.context import Engine
 
 _SAID_CHARS = 2_000
@@ -21,7 +26,7 @@ class AttemptAsker:
     def __init__(self, engine: Engine, ticket: str) -> None:
         self._engine = engine
         self.ticket = ticket
-        self.scope = lineage_root(engine, ticket)
+        self.scope = lineage(ticket, engine.board)[-1]
         self._waiting: dict[str, EffectRecord] = {}
         self.stuck: EffectRecord | None = None
         """The effect that nobody knows the end of: the ticket stops for it."""
@@ -42,18 +47,27 @@ class AttemptAsker:
     async def goes_on(self, record: EffectRecord) -> None:
         """Show that the agent is at work again, unless another call of it waits too."""
         self._waiting.pop(record.key, None)
-        if self._waiting:
-            return
-        now = self._engine.clock()
-        await self._engine.journal.emit(ev.StateChanged(self.ticket, now, State.RUNNING), expect=State.NEEDS_YOU)
+        while not self._waiting and self._engine.board[self.ticket].state is State.NEEDS_YOU:
+            asks = self._engine.asks.waiting(self.ticket)
+            event = ev.StateChanged(self.ticket, self._engine.clock(), State.RUNNING)
+            if asks:
+                event = replace(event, to=State.NEEDS_YOU, why=asks[0].why, detail=asks[0].detail, live=True)
+            if await self._engine.journal.emit(event, State.NEEDS_YOU, _unless_asked(len(asks))):
+                return
 
     def is_stuck(self, record: EffectRecord) -> None:
         """Note that the ticket has to stop."""
         self.stuck = record
 
 
-def lineage_root(engine: Engine, ticket: str) -> str:
-    """Return the ticket that all forks of a ticket come from: their effects share its keys."""
-    while (parent := engine.board[ticket].parent) is not None and parent in engine.board:
-        ticket = parent
-    return ticket
+def _unless_asked(thought: int) -> Callable[[TicketSnapshot], bool]:
+    """Refuse a move that was made up with another number of asks in mind."""
+    return lambda ticket: ticket.asks != thought
+
+
+def lineage(ticket: str, board: Board) -> tuple[str, ...]:
+    """Return a ticket, the one it was forked from, and so on up to the root, whose name is in their effects' keys."""
+    found = [ticket]
+    while (parent := board[found[-1]].parent) is not None and parent in board:
+        found.append(parent)
+    return tuple(found)

@@ -4,39 +4,49 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from supervisor.core import events as ev
 from supervisor.core.board import Board
-from supervisor.core.budget import Prices, Purse
+from supervisor.core.budget import Purse
 from supervisor.core.errors import StoreError, SupervisorError
+from supervisor.core.intake import added
 from supervisor.core.model import BatchTotals
-from supervisor.core.prompts import fingerprint
-from supervisor.engine import settling
+from supervisor.core.usage import Prices
+from supervisor.engine import forking, settling
 from supervisor.engine.context import Engine, Launch
 from supervisor.engine.desk import EffectDesk, Ruling
 from supervisor.engine.effects import EffectRunner, secrets_of
+from supervisor.engine.filesystem import refuse_unsafe
 from supervisor.engine.groups import task_group
 from supervisor.engine.journal import Journal
 from supervisor.engine.lock import BatchLock
 from supervisor.engine.pool import Pool
+from supervisor.engine.reader import Reader
 from supervisor.engine.recovery import Recovered, recover
+from supervisor.engine.snapshots import Snapshots
+from supervisor.engine.storage import DiskWatch
 from supervisor.engine.worktree import Worktrees
 from supervisor.store.ledger import Ledger
 from supervisor.store.tickets import TicketStore
+from supervisor.store.watermark import Watermark, users_directory
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskGroup
 
+    from supervisor.core import events as ev
+    from supervisor.core.asks import AskAnswer
     from supervisor.core.effects import EffectRecord
-    from supervisor.core.spec import BatchSpec, TicketSpec
+    from supervisor.core.spec import BatchSpec
 
 STATE_DIR = ".supervisor"
+_PAUSE = "starting paused"
+"""Names both the hold and the setting."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,22 @@ class Batch:
         """The live board."""
         return self.engine.board
 
-    def submit(self, verb: str, tickets: Sequence[str]) -> None:
-        """Take an operator's verb; see ``Pool.submit``."""
-        self.pool.submit(verb, tickets)
+    def submit(self, verb: str, tickets: Sequence[str], told: Mapping[str, Any] | None = None) -> None:
+        """Take an operator's verb; see ``Mailroom.submit``."""
+        self.pool.mailroom.submit(verb, tickets, told)
+
+    def look(self, work: Callable[[Reader], Awaitable[T]], answered: Callable[[T | SupervisorError], None]) -> None:
+        """Look something up. Never blocks; ``answered`` gets what was found, or why it could not be."""
+
+        async def go() -> None:
+            try:
+                found = await work(Reader(self.engine))
+            except (SupervisorError, OSError) as error:
+                answered(error if isinstance(error, SupervisorError) else SupervisorError(str(error)))
+            else:
+                answered(found)
+
+        self._group.start_soon(go)
 
     def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
         """Carry out a decision about an effect. Never blocks; ``answered`` gets None, or why it was refused."""
@@ -65,6 +88,19 @@ class Batch:
         async def go() -> None:
             try:
                 await decide(ruling)
+            except SupervisorError as refusal:
+                answered(str(refusal))
+            else:
+                answered(None)
+
+        self._group.start_soon(go)
+
+    def answer(self, answer: AskAnswer, answered: Callable[[str | None], None]) -> None:
+        """Answer what an agent asks. Never blocks; ``answered`` gets None, or why it was refused."""
+
+        async def go() -> None:
+            try:
+                await self.engine.asks.answer(answer)
             except SupervisorError as refusal:
                 answered(str(refusal))
             else:
@@ -93,6 +129,36 @@ class Batch:
             await self.engine.desk.refresh(record)
             return str(refusal)
 
+    def set_slots(self, slots: int) -> None:
+        """Run so many tickets at the same time from now on; see ``Pool.set_slots``."""
+        self.pool.set_slots(slots)
+
+    def pause_starting(self, on: bool) -> None:
+        """Start no further ticket until told otherwise, also after a restart; what runs goes on. Never blocks."""
+        self._hold_starts(on)
+        self._group.start_soon(self._keep_pause, on)
+
+    async def restore_pause(self) -> None:
+        """Start nothing if the operator had paused that. Raises StoreError.
+
+        For whoever has a key to take it back: a batch without a screen would wait for ever.
+        """
+        if await self.engine.journal.store.setting(_PAUSE):
+            self._hold_starts(True)
+
+    def _hold_starts(self, on: bool) -> None:
+        if on:
+            self.engine.holds.set(_PAUSE, "starting is paused: p, or supervise starting on, lets tickets start again")
+        else:
+            self.engine.holds.clear(_PAUSE)
+        self.board.announce(starting_paused=on)
+
+    async def _keep_pause(self, on: bool) -> None:
+        try:
+            await self.engine.journal.store.keep_setting(_PAUSE, "yes" if on else "")
+        except StoreError as error:
+            self.board.announce(notice=f"a restart will not know that you {'paused' if on else 'went on'}: {error}")
+
     def request_stop(self) -> None:
         """Let everything rest; ``Pool.run`` then returns."""
         self.pool.stop()
@@ -103,7 +169,11 @@ class Batch:
 
 
 def make_state_dir(path: Path) -> Path:
-    """Make the state directory, readable by its owner only and ignored by git. Raises StoreError."""
+    """Make the state directory, readable by its owner only and ignored by git.
+
+    Raises StoreError, also for a place where databases get damaged.
+    """
+    refuse_unsafe(path)
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         ignore = path / ".gitignore"
@@ -130,6 +200,7 @@ async def open_batch(
 
     Raises:
         LockedError: another supervisor has this state directory.
+        DamagedError: the database is damaged or gone.
         StoreError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
@@ -143,15 +214,22 @@ async def open_batch(
         engine = await _engine(spec, state_dir, launch, store, group)
         if adjust is not None:
             adjust(engine)
+        await engine.asks.restore()
         await _take_in(engine)
         orphans = await engine.desk.open()
+        stack.push_async_callback(_mark, engine.desk.ledger)
         recovered = replace(await recover(engine), orphans=len(orphans))
         await settling.hold_waiting(engine.journal, engine.desk, engine.clock)
-        if str(recovered):
-            engine.board.announce(notice=str(recovered))
+        engine.board.announce(notice="; ".join(filter(None, (engine.desk.ledger.held, str(recovered)))))
         batch = Batch(engine, Pool(engine), recovered, group)
+        disk = DiskWatch(engine.holds, (state_dir, spec.repo))
+        await disk.look()
+        await engine.governor.begin()
+        await engine.memory.look()
         watcher = await stack.enter_async_context(task_group())
         watcher.start_soon(_watch_claims, engine, orphans)
+        watcher.start_soon(disk.run)
+        watcher.start_soon(engine.memory.run)
         try:
             yield batch
         finally:
@@ -161,6 +239,12 @@ async def open_batch(
 async def _close(store: TicketStore) -> None:
     with anyio.CancelScope(shield=True):
         await store.close()
+
+
+async def _mark(ledger: Ledger) -> None:
+    """Note how far the ledger has come; where the disk refuses, what was noted at the last claim will do."""
+    with anyio.CancelScope(shield=True), suppress(StoreError):
+        await ledger.close()
 
 
 _LOOK_S = 2.0
@@ -192,38 +276,36 @@ async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: Ticke
     prices = Prices()
     for usage in await store.prices():
         prices.learn(usage)
-    desk = EffectDesk(Ledger(store.database, secrets=secrets_of(spec.effects)), board, spec.effects)
+    watermark = None if launch.recorder else Watermark(state_dir, users_directory())
+    ledger = Ledger(store.database, secrets=secrets_of(spec.effects), watermark=watermark)
+    desk = EffectDesk(ledger, board, spec.effects)
     return Engine(
         spec=spec,
         desk=desk,
         effects=EffectRunner(desk, spec.effects, group, spec.path.parent, launch.recorder),
         journal=Journal(board, store),
         worktrees=Worktrees(spec.repo, state_dir / "worktrees", spec.name),
+        snapshots=Snapshots(spec.repo, spec.name),
+        specs={t.id: t for t in spec.tickets},
         launch=launch,
         state_dir=state_dir,
         purse=Purse(spec.budget_usd),
         prices=prices,
+        largest_calls=await store.largest_calls(),
     )
 
 
 async def _take_in(engine: Engine) -> None:
-    """Add the file's tickets to the board; a known one takes what the file says now and keeps its life."""
+    """Add the file's tickets to the board; a known one, and a fork, takes what the file says now and keeps its life."""
+    await forking.load(engine)
     for order, ticket in enumerate(engine.spec.tickets):
-        event = _added(engine, ticket, order)
-        if ticket.id not in engine.board or engine.board[ticket.id] != engine.board.preview(event):
-            await engine.journal.emit(event)
+        await _update(engine, added(ticket, engine.clock(), order))
+    for fork in engine.forks.values():
+        spec, order = engine.specs.get(fork.child), engine.board[fork.parent].order
+        if spec is not None:
+            await _update(engine, added(spec, engine.clock(), order, fork.parent))
 
 
-def _added(engine: Engine, ticket: TicketSpec, order: int) -> ev.TicketAdded:
-    return ev.TicketAdded(
-        ticket.id,
-        engine.clock(),
-        title=ticket.title,
-        order=order,
-        priority=ticket.priority,
-        after=ticket.after,
-        budget_usd=ticket.budget_usd,
-        reserve_usd=ticket.reserve_usd or 0.0,
-        model=ticket.model,
-        instructions=fingerprint(ticket),
-    )
+async def _update(engine: Engine, event: ev.TicketAdded) -> None:
+    if event.ticket not in engine.board or engine.board[event.ticket] != engine.board.preview(event):
+        await engine.journal.emit(event)

@@ -167,13 +167,18 @@ class EffectDesk:
             await changed.wait()
 
     def waiting_for(self, ticket: str) -> tuple[EffectRecord, ...]:
-        """Return the effects of a ticket that only the operator can settle."""
-        return tuple(v.record for v in self._board.effects() if v.waits and v.record.ticket == ticket)
+        """Return the effects a ticket asked for that only the operator can settle, whoever of its lineage ran them."""
+        return tuple(v.record for v in self._board.effects() if v.waits and ticket in v.askers)
 
     def under_way(self, ticket: str) -> tuple[EffectRecord, ...]:
-        """Return the effects of a ticket that are claimed and have not ended."""
+        """Return the effects a ticket asked for that are claimed and have not ended."""
         claimed = EffectState.CLAIMED
-        return tuple(v.record for v in self._board.effects() if v.record.state is claimed and v.record.ticket == ticket)
+        return tuple(v.record for v in self._board.effects() if v.record.state is claimed and ticket in v.askers)
+
+    def askers(self, record: EffectRecord) -> frozenset[str]:
+        """Return the tickets that wait for how an effect goes on."""
+        view = self._board.effect(record.key)
+        return view.askers if view is not None else frozenset({record.ticket})
 
     async def refresh(self, record: EffectRecord, *, busy: bool = False) -> None:
         """Show an effect again, after something about it changed."""

@@ -115,11 +115,11 @@ class EffectCaller:
     def _told(self, record: EffectRecord) -> ToolAnswer:
         if record.state in (EffectState.UNRESOLVED, EffectState.CLAIMED):
             self._asker.is_stuck(record)
-        return tell(record)
+        return tell(record, self._asker.ticket)
 
 
-def tell(record: EffectRecord) -> ToolAnswer:
-    """Return what a model is told of an effect that it asked for."""
+def tell(record: EffectRecord, ticket: str | None = None) -> ToolAnswer:
+    """Return what a model is told of an effect that was asked for; ``ticket`` is its own, if not who asked last."""
     match record.state:
         case EffectState.DONE:
             return ToolAnswer(record.outcome_text or "Done.")
@@ -129,6 +129,11 @@ def tell(record: EffectRecord) -> ToolAnswer:
             return ToolAnswer(
                 f"It is not known whether this happened: {record.error or 'it was cut off'}. It will not be run again "
                 "until the operator has found out. Do not try it in another way. Stop here.",
+                is_error=True,
+            )
+        case EffectState.GRANTED if record.granted_to not in (None, ticket or record.granted_to):
+            return ToolAnswer(
+                f"The operator allows {record.granted_to} to run this once, and nobody else. Go on without it.",
                 is_error=True,
             )
         case EffectState.GRANTED:

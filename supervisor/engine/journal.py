@@ -6,16 +6,21 @@ One lasting event of a ticket at a time, so that the snapshot written with it is
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import anyio
 
 from supervisor.core.errors import IllegalTransition
 from supervisor.core.events import Event, StateChanged
+from supervisor.core.fold import reduce
 from supervisor.core.model import State, is_legal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from supervisor.core.board import Board
+    from supervisor.core.model import TicketSnapshot
     from supervisor.store.tickets import TicketStore
 
 
@@ -27,12 +32,15 @@ class Journal:
         self.store = store
         self._locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
-    async def emit(self, event: Event, expect: State | None = None) -> bool:
+    async def emit(
+        self, event: Event, expect: State | None = None, unless: Callable[[TicketSnapshot], bool] | None = None
+    ) -> bool:
         """Write the event if it lasts, then apply it to the board; return whether that was done.
 
         Args:
             event: what happened.
             expect: the state the ticket must still be in when its turn comes; if it is not, nothing is done.
+            unless: if it is true of the ticket when its turn comes, nothing is done.
 
         Raises:
             StoreError: the disk refused; the board is then unchanged.
@@ -44,10 +52,32 @@ class Journal:
         async with self._locks[event.ticket]:
             if expect is not None and self.board[event.ticket].state is not expect:
                 return False
+            if unless is not None and unless(self.board[event.ticket]):
+                return False
             self._check(event)
             await self.store.append(event, self.board.preview(event))
             self.board.apply(event)
         return True
+
+    async def emit_all(self, *events: Event) -> None:
+        """Write lasting events, of one ticket or several, in one transaction, then apply them to the board in order.
+
+        Raises as ``emit`` does; nothing is written then, and the board is unchanged.
+        """
+        async with AsyncExitStack() as stack:
+            for ticket in sorted({event.ticket for event in events}):  # in one order, so that none waits for another
+                await stack.enter_async_context(self._locks[ticket])
+            now: dict[str, TicketSnapshot] = {}
+            moves = []
+            for event in events:
+                self._check(event)
+                before = now.get(event.ticket)
+                after = self.board.preview(event) if before is None else reduce(before, event)
+                moves.append((event, after))
+                now[event.ticket] = after
+            await self.store.append_all(moves)
+            for event in events:
+                self.board.apply(event)
 
     def _check(self, event: Event) -> None:
         if isinstance(event, StateChanged) and event.ticket in self.board:

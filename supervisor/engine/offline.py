@@ -1,4 +1,5 @@
-"""What can be done to a batch while no supervisor runs: verbs that only change a state, and decisions about effects.
+"""What can be done to a batch while no supervisor runs: verbs that only change a state, decisions about effects, and
+answers to what resting tickets ask.
 
 Takes the batch lock for as long as one request needs, so that there is one writer at any time.
 """
@@ -7,21 +8,36 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.asks import AskState
 from supervisor.core.board import Board
 from supervisor.core.errors import StoreError
+from supervisor.core.letters import Letter
 from supervisor.core.model import ACTIVE
 from supervisor.core.payloads import secrets_of
-from supervisor.core.verbs import INTERRUPT, Verb
-from supervisor.engine.desk import EffectDesk
+from supervisor.core.verb_args import BadArgs, checked
+from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, PRIORITY, RESUME, Verb
+from supervisor.engine import ask_requests, mailroom
+from supervisor.engine.ask_desk import AskDesk
+from supervisor.engine.desk import OPERATOR, EffectDesk
 from supervisor.engine.journal import Journal
 from supervisor.engine.lock import BatchLock
-from supervisor.engine.pool import apply_verb
-from supervisor.engine.requests import BadRequest, Target, dispatch, effects, read_verb, rule, targets, will
-from supervisor.engine.settling import wake_settled
+from supervisor.engine.request_fields import BadRequest
+from supervisor.engine.requests import (
+    Target,
+    Told,
+    dispatch,
+    effects,
+    read_told,
+    read_verb,
+    rule,
+    targets,
+)
+from supervisor.engine.settling import place, wake_settled
 from supervisor.store.ledger import Ledger
 from supervisor.store.tickets import TicketStore
 
@@ -46,7 +62,9 @@ async def answer(state_dir: Path, request: Request) -> Reply:
         does: dict[str, Callable[[], Awaitable[Reply]]] = {
             "verb": lambda: _verb(journal, request),
             "ruling": lambda: _ruling(journal, request),
-            "probe": _probe,
+            **dict.fromkeys(("probe", "cuts", "checkpoints", "preview", "pool"), _not_alone),
+            "asks": lambda: ask_requests.listed(journal.board, request),
+            "answer": lambda: _answer(journal, request),
             "status": lambda: _status(journal),
         }
         return await dispatch(does, request)
@@ -61,27 +79,42 @@ async def _journal(state_dir: Path) -> AsyncIterator[Journal]:
         try:
             board = Board()
             board.restore(replace(t, live=False) for t in await store.snapshots())
+            board.restore_asks(replace(a, state=_at_rest(a.state)) for a in await store.pending_asks())
             yield Journal(board, store)
         finally:
             await store.close()
 
 
 async def _verb(journal: Journal, request: Request) -> Reply:
-    verb = read_verb(request)
+    verb, told = read_verb(request), read_told(request)
     chosen = targets(journal.board, verb, request)
-    return {"verb": verb.name, "tickets": [await _give(journal, verb, target) for target in chosen]}
+    return {"verb": verb.name, "tickets": [await _give(journal, verb, target, told) for target in chosen]}
 
 
-async def _give(journal: Journal, verb: Verb, target: Target) -> Reply:
+async def _give(journal: Journal, verb: Verb, target: Target, told: Told) -> Reply:
+    """Post a letter. What only changes a state is carried out at once, the rest by the next supervisor."""
     if target.ticket is None:
         return target.reply(False, target.fault)
-    refusal = verb.refusal(target.ticket)
-    if refusal is None and verb is INTERRUPT and target.ticket.state in ACTIVE:
-        refusal = f"{NOT_RUNNING}: {target.ticket.id} was cut off and goes on at the next start"
+    ticket = target.ticket
+    refusal = verb.refusal(ticket)
+    if refusal is None and verb is INTERRUPT and ticket.state in ACTIVE:
+        refusal = f"{NOT_RUNNING}: {ticket.id} was cut off and goes on at the next start"
     if refusal is not None:
         return target.reply(False, refusal)
-    await apply_verb(journal, verb, target.ticket.id, time.time())
-    return target.reply(True, will(verb, journal.board[target.ticket.id]))
+    try:
+        args = checked(verb, ticket, told.args)
+    except BadArgs as error:
+        return target.reply(False, str(error))
+    ident = told.letter(ticket.id) or str(uuid.uuid4())
+    if await journal.store.letter(ident) is None:
+        letter = Letter(ident, ticket.id, verb.name, time.time(), args, told.actor or OPERATOR)
+        await mailroom.post(journal, letter)
+        if verb in (BUDGET, PRIORITY):
+            return target.reply(True, await mailroom.apply_setting(journal, letter, time.time()))
+        if verb in (INTERRUPT, RESUME, CANCEL):
+            await mailroom.apply_verb(journal, verb, ticket.id, time.time(), (ident,))
+            return target.reply(True, mailroom.will(verb, False))
+    return target.reply(True, "carried out at the next start")
 
 
 async def _ruling(journal: Journal, request: Request) -> Reply:
@@ -93,6 +126,18 @@ async def _ruling(journal: Journal, request: Request) -> Reply:
     for ticket in journal.board.rows():
         if ticket.id == record.ticket or _root(journal.board, ticket.id) == record.scope:
             await wake_settled(journal, desk, ticket.id, time.time)
+    return reply
+
+
+def _at_rest(state: AskState) -> AskState:
+    return AskState.RESTING if state is AskState.OPEN else state
+
+
+async def _answer(journal: Journal, request: Request) -> Reply:
+    desk = await _desk(journal)
+    asks = AskDesk(journal, time.time, secrets_of(os.environ))
+    reply = await ask_requests.answer(asks, journal.board, request)
+    await place(journal, desk, reply["ticket"], time.time)
     return reply
 
 
@@ -115,5 +160,5 @@ async def _status(journal: Journal) -> Reply:
     return {"pid": None, "stopping": False, "tickets": tickets, "effects": effects(journal.board)}
 
 
-async def _probe() -> Reply:
-    raise BadRequest(f"{NOT_RUNNING}: start it, then probe")
+async def _not_alone() -> Reply:
+    raise BadRequest(f"{NOT_RUNNING}: start it, then try again")

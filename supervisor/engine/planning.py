@@ -8,23 +8,26 @@ the session's file has it: the CLI only echoes a prompt whose uuid it has seen.
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.core import ask_news, prompts
 from supervisor.core import events as ev
-from supervisor.core import prompts
-from supervisor.core.effects import EffectState
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
-from supervisor.engine import transcripts
-from supervisor.engine.asking import lineage_root
+from supervisor.core.rewinds import started_over_at, untold
+from supervisor.core.verbs import MESSAGE
+from supervisor.engine import effect_facts, transcripts
 from supervisor.engine.attempt import Plan, is_success
-from supervisor.engine.effect_caller import tell
-from supervisor.engine.worktree import git
+from supervisor.engine.git import git
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from supervisor.core.forks import Fork
+    from supervisor.core.letters import Letter
     from supervisor.core.spec import TicketSpec
     from supervisor.engine.context import Engine
 
@@ -42,14 +45,10 @@ _NEITHER = frozenset({Outcome.LOST, Outcome.INTERRUPTED})
 """Outcomes that say nothing about the agent: they neither count in a row of failures nor end one."""
 
 
-_NEWS = frozenset({EffectState.NOT_DONE, EffectState.GRANTED})
-"""Decisions that the agent has to hear of before the ticket can be done."""
-
-
 def _begins_anew(event: ev.Event) -> bool:
     """Return whether an agent finished a prompt here, or the operator took the ticket up again."""
     finished = isinstance(event, ev.TurnEnded) and is_success(event)
-    return finished or (isinstance(event, ev.StateChanged) and event.by_operator)
+    return finished or isinstance(event, ev.StartedOver) or (isinstance(event, ev.StateChanged) and event.by_operator)
 
 
 class Planner:
@@ -69,29 +68,51 @@ class Planner:
         last = attempts[-1] if attempts else None
         if prompt is None or last is None or not prompt.answered or self._snapshot.stale_instructions:
             return False
+        if self._snapshot.messages or await self._news():
+            return False
         since = self._snapshot.operator_at or 0.0
         succeeded = last.subtype == "success" and last.terminal_reason == "completed" and not last.is_error
-        told = all(
-            v.record.state not in _NEWS for v in self._engine.board.effects() if v.record.ticket == self._ticket.id
-        )
+        told = not effect_facts.has_news(self._engine, self._ticket.id)
         return succeeded and told and prompt.attempt == last.number and prompt.at >= since
 
     async def plan(self) -> Plan:
         """Return how the next attempt begins. Raises StoreError."""
         session = self._snapshot.session_id
         if session is None:
-            return self._first(str(uuid.uuid4()))
+            return await self._again_under(str(uuid.uuid4()), None)
         path = await anyio.to_thread.run_sync(transcripts.find, self._engine.launch.config_dir, session)
         prompt = await self._engine.journal.store.last_prompt(self._ticket.id)
         if path is None:
             return await self._again_under(session, prompt)
+        fork = self._engine.forks.get(self._ticket.id)
+        if fork is not None and prompt is None and session == fork.session_id:
+            return self._forked(fork)
         facts = await anyio.to_thread.run_sync(transcripts.read, path, prompt.uuid if prompt else None, 0.0)
         return await self._resume(session, prompt, facts.has_prompt)
 
     def _first(self, session: str) -> Plan:
         return Plan(
-            Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, self._ticket.prompt, None, self._fingerprint
+            Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, self._alone.prompt, None, self._fingerprint
         )
+
+    def _forked(self, fork: Fork) -> Plan:
+        """Begin a fork in its copy of its parent's conversation."""
+        place = self._engine.worktrees.path
+        whence = prompts.Whence(fork.parent, str(place(fork.parent)), str(place(fork.child)), fork.files_as_of)
+        effects = (*self._effects(), *effect_facts.not_shared(self._engine, fork.child))
+        text = prompts.forked(self._ticket, whence, effects)
+        return Plan(
+            Mode.FORK, fork.session_id, str(uuid.uuid4()), PromptKind.TASK, text, fork.parent_session, self._fingerprint
+        )
+
+    @property
+    def _alone(self) -> TicketSpec:
+        """The ticket for a conversation that holds nothing of a parent's: a fork's task means little by itself."""
+        fork = self._engine.forks.get(self._ticket.id)
+        parent = self._engine.specs.get(fork.parent) if fork is not None else None
+        if parent is None:
+            return self._ticket
+        return replace(self._ticket, prompt=prompts.alone(self._ticket, parent.id, parent.prompt))
 
     @property
     def _fingerprint(self) -> str:
@@ -103,22 +124,67 @@ class Planner:
         If the ticket ran before (its transcript is gone), the prompt carries the facts, as in a fallback.
         """
         facts = await self._facts(session=None)
-        same = prompt is not None and prompt.kind is PromptKind.TASK and prompt.text == self._ticket.prompt
+        over = await self._over()
+        if over is not None and not facts.earlier:
+            text = prompts.started_over(self._alone, facts.effects)
+            same = prompt is not None and prompt.at >= over and prompt.text == text
+            ident = prompt.uuid if prompt is not None and same else str(uuid.uuid4())
+            return Plan(Mode.FRESH, session, ident, PromptKind.TASK, text, None, self._fingerprint)
+        same = prompt is not None and prompt.kind is PromptKind.TASK and prompt.text == self._alone.prompt
         if facts.empty and prompt is not None and same:
             return Plan(Mode.FRESH, session, prompt.uuid, PromptKind.TASK, prompt.text, None, self._fingerprint)
-        text = prompts.fallback(self._ticket, facts)
+        if facts.empty and prompt is None:
+            return self._first(session)
+        text = prompts.fallback(self._alone, facts)
         return Plan(Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, text, None, self._fingerprint)
 
     async def _resume(self, session: str, prompt: PromptRecord | None, taken_in: bool) -> Plan:
-        """Go on in the session: repeat a prompt it never saw, else continue."""
-        changed = self._snapshot.stale_instructions
-        if prompt is not None and not taken_in and not changed:
-            known = self._snapshot.session_instructions or self._fingerprint
-            return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, prompt.text, session, known)
+        """Go on in the session: repeat a prompt it never saw, else say what the operator wrote, else continue."""
+        changed, news = self._snapshot.stale_instructions, await self._news()
+        if prompt is not None and not taken_in:
+            if not changed and not news:
+                known = self._snapshot.session_instructions or self._fingerprint
+                return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, prompt.text, session, known)
+            if prompt.kind is PromptKind.MESSAGE or not changed:
+                text = prompts.message(prompt.text, self._ticket, changed=changed, news=news)
+                return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, text, session, self._fingerprint)
         last = (await self.attempts() or (None,))[-1]
-        reason = _CUT_OFF.get(last.outcome, "it ended") if last and last.outcome else "it ended"
-        text = prompts.continue_after(reason, self._ticket, changed=changed, effects=self._effects())
+        outcome = last.outcome if last else None
+        letter = await self._message()
+        if letter is not None:
+            cut_off = _CUT_OFF.get(outcome) if outcome else None
+            text = prompts.message(
+                str(letter.args["text"]), self._ticket, cut_off, changed=changed, effects=self._effects(), news=news
+            )
+            plan = self._continue(session, PromptKind.MESSAGE, text)
+            return replace(plan, prompt_uuid=letter.id, letters=(letter.id,))
+        reason = _CUT_OFF.get(outcome, "it ended") if outcome else "it ended"
+        text = prompts.continue_after(reason, self._ticket, changed=changed, effects=self._effects(), news=news)
         return self._continue(session, PromptKind.CONTINUE, text)
+
+    async def _message(self) -> Letter | None:
+        """Return the oldest message of the operator's that the agent has not been given."""
+        if not self._snapshot.messages:
+            return None
+        letters = await self._engine.journal.store.open_letters(self._ticket.id)
+        return next((letter for letter in letters if letter.verb == MESSAGE.name), None)
+
+    async def _news(self) -> tuple[str, ...]:
+        """Return what happened since the last prompt that the agent does not know of: answers, and files rewound."""
+        events = await self._engine.journal.store.events(self._ticket.id)
+        rewound, answers = untold(events), await self._answers(events)
+        return answers if rewound is None else (*answers, prompts.rewound(rewound.to, rewound.files, rewound.more))
+
+    async def _answers(self, events: Sequence[ev.Event]) -> tuple[str, ...]:
+        """Return the answers of the operator that the agent has not heard, as it is told of them."""
+        unheard: list[str] = []
+        for event in events:
+            if isinstance(event, ev.PromptStored | ev.StartedOver):
+                unheard.clear()
+            elif isinstance(event, ev.AskAnswered) and (event.rested or event.letter):
+                unheard.append(event.id)
+        asks = await self._engine.journal.store.asks(self._ticket.id) if unheard else ()
+        return tuple(ask_news.told(ask) for ask in asks if ask.id in unheard)
 
     def _continue(self, session: str, kind: PromptKind, text: str) -> Plan:
         return Plan(Mode.RESUME, session, str(uuid.uuid4()), kind, text, session, self._fingerprint)
@@ -132,7 +198,7 @@ class Planner:
     async def fallback(self) -> Plan:
         """Return the one fresh attempt that follows a failed resume. Raises StoreError."""
         old = self._snapshot.session_id
-        text = prompts.fallback(self._ticket, await self._facts(session=old))
+        text = prompts.fallback(self._alone, await self._facts(session=old))
         ident, prompt = str(uuid.uuid4()), str(uuid.uuid4())
         return Plan(Mode.FALLBACK, ident, prompt, PromptKind.TASK, text, old, self._fingerprint)
 
@@ -188,18 +254,21 @@ class Planner:
         events = await self._engine.journal.store.events(self._ticket.id)
         return sum(isinstance(e, ev.Verified) and e.exit_code != 0 and e.at >= since for e in events)
 
+    async def _over(self) -> float | None:
+        """Return when the operator last started the ticket over: what came before counts no longer."""
+        return started_over_at(await self._engine.journal.store.events(self._ticket.id))
+
     async def _facts(self, session: str | None) -> prompts.Facts:
-        earlier = [a for a in await self.attempts() if a.num_turns or a.outcome is Outcome.DONE]
+        since = await self._over() or 0.0
+        known = [a for a in await self.attempts() if a.started >= since]
+        earlier = [a for a in known if a.num_turns or a.outcome is Outcome.DONE]
         lines = tuple(f"attempt {a.number} ({a.mode}): {a.outcome or 'open'}, {a.num_turns} turns" for a in earlier)
-        return prompts.Facts(lines, await self._changes(), await self._last_words(session), self._effects())
+        asks = await self._engine.journal.store.asks(self._ticket.id)
+        about = (await self._changes(), await self._last_words(session), self._effects(), ask_news.known(asks))
+        return prompts.Facts(lines, *about)
 
     def _effects(self) -> tuple[str, ...]:
-        """Return what the ledger knows of the ticket's effects: the conversation may claim otherwise."""
-        root = lineage_root(self._engine, self._ticket.id)
-        views = sorted(self._engine.board.effects(), key=lambda v: v.record.key)
-        return tuple(
-            f"{v.record.op}: {tell(v.record).text}" for v in views if v.record.scope in (root, self._ticket.id)
-        )
+        return effect_facts.certain(self._engine, self._ticket.id)
 
     async def _changes(self) -> str:
         snapshot = self._snapshot

@@ -11,28 +11,27 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
-from supervisor.core.errors import StoreError
 from supervisor.core.model import State, TicketSnapshot, Why
-from supervisor.core.verbs import BY_NAME, CANCEL, INTERRUPT, RESUME, Verb
 from supervisor.engine import settling
 from supervisor.engine.attempt import Wanted
+from supervisor.engine.governor import API, KEY, is_keyless
 from supervisor.engine.groups import task_group
-from supervisor.engine.runner import NO_MONEY, RESTS, Runner
-from supervisor.engine.treasury import allowance
+from supervisor.engine.mailroom import Mailroom
+from supervisor.engine.parking import Parking
+from supervisor.engine.runner import NO_MONEY, Runner
+from supervisor.engine.treasury import allowance, raise_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable
 
     from anyio.abc import TaskGroup
 
     from supervisor.core.board import Board
     from supervisor.core.effects import EffectRecord
     from supervisor.engine.context import Engine
-    from supervisor.engine.journal import Journal
+    from supervisor.engine.treasury import Allowance
 
 _DEAD_END = {State.FAILED, State.CANCELLED}
-_STOPS = {INTERRUPT: Wanted.PAUSE, CANCEL: Wanted.CANCEL}
-"""What a verb asks of a ticket's runner."""
 
 
 class Pool:
@@ -40,15 +39,28 @@ class Pool:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._specs = {t.id: t for t in engine.spec.tickets}
         self._runners: dict[str, Runner] = {}
         self._group: TaskGroup | None = None
         self._wake = anyio.Event()
         self._stopping = False
+        self._errands = 0
+        """Verbs of the operator's that are being carried out."""
         self._resting: set[str] = set()
         """Tickets that were told to rest while they waited for the operator."""
         self.slots = engine.spec.slots
+        self._parking = Parking(lambda: engine.clock(), lambda: engine.running())
+        self._parked_s: float | None = None
+        """Seconds until parked tickets are looked at again."""
+        self.mailroom = Mailroom(engine, self._runners.get, self._spawn, self._closed, lambda: self._wake.set())
+        """Where the operator's verbs come in."""
         engine.desk.on_decided = engine.desk.on_ended = self._on_effect
+        engine.asks.on_answered, engine.asks.on_stop = self._on_answer, self.mailroom.interrupt
+        engine.custody.on_free = engine.governor.on_change = lambda: self._wake.set()
+        engine.governor.keep = lambda name, value: self._spawn(engine.journal.store.keep_setting, name, value)
+        engine.sharers = self._sharers
+        self._held = ""
+        """What the notice says of holds."""
+        engine.holds.listen(self._on_holds)
         engine.board.listen(self._on_event)
         self.finished = anyio.Event()
         """Set when ``run`` has left, whatever the reason: no agent of ours runs any more."""
@@ -71,10 +83,40 @@ class Pool:
             self._group = None
             self.finished.set()
 
+    def _spawn(self, work: Callable[..., Awaitable[object]], *args: object) -> bool:
+        """Start a task that outlives its caller; return False when no more are taken."""
+        if self._group is None or self._closed() is not None:
+            return False
+        self._errands += 1
+        self._group.start_soon(self._errand, work, *args)
+        return True
+
+    def _closed(self) -> str | None:
+        """Return why no verbs are taken; None while they are."""
+        if self._group is None or self._stopping:
+            return "the supervisor is stopping, or has not begun yet: try again"
+        return None
+
+    async def _errand(self, work: Callable[..., Awaitable[object]], *args: object) -> None:
+        try:
+            await work(*args)
+        finally:
+            self._errands -= 1
+            self._wake.set()
+
+    def set_slots(self, slots: int) -> None:
+        """Run so many tickets at the same time from now on, at least one; what runs goes on."""
+        self.slots = max(1, slots)
+        self.board.announce(slots=self.slots)
+        self._wake.set()
+
     async def _loop(self, stay: bool) -> None:
+        for ticket in [t.id for t in self.board if t.state is State.NEEDS_YOU]:
+            await self._place(ticket)  # the operator may have answered before we began
         await self._explain_the_blocked()
         while not (self._stopping and not self._runners):
             self._wake = anyio.Event()
+            self._engine.governor.look()
             await self._release_parked()
             await self._start_what_fits()
             self._let_rest(stay)
@@ -89,7 +131,13 @@ class Pool:
         await self._engine.effects.wait_idle()
 
     def _at_an_end(self) -> bool:
-        return not self._runners and not any(t.state is State.PARKED for t in self.board)
+        if self._runners or self._errands:
+            return False
+        if self._engine.governor.is_refused:
+            return True  # nobody is here to give another key
+        if any(t.state is State.PARKED for t in self.board):
+            return False
+        return not ((self._engine.holds or self._engine.governor.wait() != 0) and self._queue())
 
     def _let_rest(self, stay: bool) -> None:
         """An agent that waits for the operator keeps its slot, until somebody else needs it or nothing else moves.
@@ -98,50 +146,72 @@ class Pool:
         """
         waiting = [i for i in self._runners if self.board[i].state is State.NEEDS_YOU and i not in self._resting]
         all_wait = len(waiting) + len(self._resting) == len(self._runners)
-        wanted = bool(self._queue()) and len(self._runners) >= self.slots
+        wanted = bool(self._queue()) and len(self._runners) >= self.slots and not self._engine.holds
         for ticket in waiting if all_wait and not stay else waiting[:1] if wanted and not self._resting else ():
             self._resting.add(ticket)
             self._runners[ticket].stop(Wanted.REST)
 
     def _on_event(self, event: ev.Event, _: TicketSnapshot, after: TicketSnapshot) -> None:
-        if isinstance(event, ev.StateChanged) and after.state is State.NEEDS_YOU:
+        if isinstance(event, ev.StateChanged | ev.AskOpened) and after.state is State.NEEDS_YOU:
             self._wake.set()
 
+    def _on_holds(self) -> None:
+        """Say why nothing starts; once it does again, take back only what was said of that."""
+        words = self._engine.holds.words
+        if words or self.board.announced.notice == self._held:
+            self.board.announce(notice=words)
+        self._held = words
+        self._wake.set()
+
     async def _pause(self) -> None:
-        """Wait for something to happen, or for the next parked ticket's time."""
-        due = min((t.until for t in self.board if t.state is State.PARKED and t.until is not None), default=None)
-        seconds = None if due is None or self._stopping else max(0.0, due - self._engine.clock())
-        with anyio.move_on_after(seconds):
-            await self._wake.wait()
+        """Wait for something to happen, for the next parked ticket's time, or for the next start."""
+        waits = [seconds for seconds in (self._parked_s, self._engine.governor.wait()) if seconds]
+        await self._engine.wait_for(self._wake, None if self._stopping else min(waits, default=None))
 
     async def _release_parked(self) -> None:
-        now = self._engine.clock()
-        for ticket in self.board.rows():
-            if ticket.state is State.PARKED and (ticket.until is None or ticket.until <= now) and not self._stopping:
-                await self._move(ticket.id, State.PARKED, State.QUEUED)
+        """Put parked tickets back into the queue whose time has come: one by one while the API is short of patience."""
+        governor = self._engine.governor
+        if not governor.is_refused:
+            for ticket in [t for t in self.board.rows() if is_keyless(t)]:
+                await self._move(ticket.id, ticket.state, State.QUEUED, "the key is accepted again")
+        due, self._parked_s = self._parking.look(self.board.rows())
+        for ident in due:
+            if self._stopping or (governor.is_pacing and (self._queue() or governor.wait() != 0)):
+                return
+            await self._move(ident, State.PARKED, State.QUEUED)
+
+    def _sharers(self) -> int:
+        """Return among how many tickets the batch's free money is shared, one that goes on by itself included."""
+        return 1 + max(0, min(self.slots - len(self._runners), len(self._queue())))
 
     async def _start_what_fits(self) -> None:
-        """Start tickets while there are slots and money. Tickets whose own budget is used up are told so."""
-        ready = self._queue()
+        """Start tickets while there are slots, money and the API's patience. Those at their own limit are told so."""
+        ready, governor = self._queue(), self._engine.governor
         free = min(self.slots - len(self._runners), len(ready))
         for ticket in ready:
-            if free <= 0 or self._stopping:
+            if free <= 0 or self._stopping or self._engine.holds.besides(API, KEY) or governor.wait() != 0:
                 return
-            spec = self._specs[ticket.id]
+            spec = self._engine.specs[ticket.id]
             may = allowance(self._engine, spec, ticket, sharers=free)
             if may.own_limit:
-                await self._needs_more(ticket)
+                await self._needs_more(ticket, may)
             elif may.nothing:
                 self.board.announce(notice=f"{NO_MONEY}: queued tickets stay queued")
                 return
-            elif ticket.id in self.board and self.board[ticket.id] is ticket:
-                self._engine.purse.promise(ticket.id, may.cap_usd)
-                self._start(ticket.id, Runner(spec, self._engine, may.cap_usd))
+            elif ticket.id in self.board and self.board[ticket.id] is ticket and ticket.id not in self._engine.custody:
+                if governor.wait(spec.model) != 0:
+                    continue  # only its model has to wait
+                self._engine.purse.promise(ticket.id, may.promise_usd)
+                governor.starting(ticket.id)
+                self._start(ticket.id, Runner(spec, self._engine, may))
                 free -= 1
 
-    async def _needs_more(self, ticket: TicketSnapshot) -> None:
-        words = f"${max(0.0, ticket.headroom_usd or 0.0):.2f} left, less than the reserve"
-        event = ev.StateChanged(ticket.id, self._engine.clock(), State.NEEDS_YOU, Why.LIMIT, words)
+    async def _needs_more(self, ticket: TicketSnapshot, may: Allowance) -> None:
+        """Let a ticket that is at a limit of its own raise it by itself, or ask for more."""
+        if may.is_money and await raise_limits(self._engine, self._engine.specs[ticket.id]):
+            self._wake.set()
+            return
+        event = ev.StateChanged(ticket.id, self._engine.clock(), State.NEEDS_YOU, Why.LIMIT, may.own_limit)
         await self._engine.journal.emit(event, expect=State.QUEUED)
 
     def _queue(self) -> list[TicketSnapshot]:
@@ -150,7 +220,8 @@ class Pool:
         return sorted(ready, key=lambda t: (-t.priority, t.order))
 
     def _is_free(self, ticket: TicketSnapshot) -> bool:
-        return ticket.id in self._specs and ticket.id not in self._runners and self.blocker(ticket) is None
+        known, busy = ticket.id in self._engine.specs, ticket.id in self._runners or ticket.id in self._engine.custody
+        return known and not busy and self.blocker(ticket) is None
 
     def blocker(self, ticket: TicketSnapshot) -> str | None:
         """Return the id of the first ticket this one waits for, or None."""
@@ -171,6 +242,7 @@ class Pool:
             del self._runners[ticket]
             self._resting.discard(ticket)
             self._engine.purse.release(ticket)
+            self._engine.governor.ended(ticket)
             self._wake.set()
         await self._place(ticket)  # the operator may have answered while it was going to rest
         await self._explain_the_blocked()
@@ -190,68 +262,16 @@ class Pool:
         event = ev.StateChanged(ticket, self._engine.clock(), to, detail=detail, by_operator=by_operator)
         return await self._engine.journal.emit(event, expect=old)
 
-    def submit(self, verb: str, tickets: Sequence[str]) -> None:
-        """Take an operator's verb. Never blocks; the pending mark is on the board when it returns.
-
-        A ticket that the verb does not apply to is left alone.
-        """
-        if self._group is None or self._stopping:
-            return
-        for ticket in tickets:
-            if ticket in self.board and BY_NAME[verb].applies(self.board[ticket]):
-                self.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb))
-                self._group.start_soon(self._carry_out, BY_NAME[verb], ticket)
-
-    async def request(self, verb: str, ticket: str) -> str | None:
-        """Take a verb from another shell; return why it is refused, or None once the wish is on the disk.
-
-        Whoever asks may go away then: it is carried out here. Raises StoreError.
-        """
-        if self._group is None or self._stopping:
-            return "the supervisor is stopping, or has not begun yet: try again"
-        refusal = BY_NAME[verb].refusal(self.board[ticket])
-        if refusal is None:
-            self.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb))
-            try:
-                await self._write_down(BY_NAME[verb], ticket)
-            except StoreError:
-                self.board.apply(ev.VerbPending(ticket, self._engine.clock(), None))
-                raise
-            if self._group is not None:
-                self._group.start_soon(self._do, BY_NAME[verb], ticket)
-        return refusal
-
-    async def _carry_out(self, verb: Verb, ticket: str) -> None:
-        await self._write_down(verb, ticket)
-        await self._do(verb, ticket)
-
-    async def _write_down(self, verb: Verb, ticket: str) -> None:
-        """Put the wish on the disk, so that a crash does not undo it."""
-        await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), verb.name))
-
-    async def _do(self, verb: Verb, ticket: str) -> None:
-        """Do what a verb asks, or take the wish back if it does not apply any more."""
-        if not await self._done(verb, ticket):
-            await self._engine.journal.emit(ev.Wished(ticket, self._engine.clock(), None))
-        await self._explain_the_blocked()
-        self._wake.set()
-
-    async def _done(self, verb: Verb, ticket: str) -> bool:
-        """Do what a verb asks, and return whether it applied. A ticket that moved meanwhile is looked at again."""
-        while True:
-            runner = self._runners.get(ticket)
-            if runner is not None and verb in _STOPS:
-                runner.stop(_STOPS[verb])
-                return True
-            if runner is not None or not verb.applies(self.board[ticket]):
-                return False
-            if await fulfil(self._engine, verb, ticket):
-                return True
-
     def _on_effect(self, record: EffectRecord) -> None:
         """An effect has ended or was settled: tickets that rest because of it go on, or wait because of it."""
         if self._group is not None:
-            self._group.start_soon(self._place, record.ticket)
+            for ticket in sorted(self._engine.desk.askers(record)):
+                self._group.start_soon(self._place, ticket)
+
+    def _on_answer(self, ticket: str) -> None:
+        """What a resting ticket asks was answered: it goes on once nothing else of it waits."""
+        if self._group is not None:
+            self._group.start_soon(self._place, ticket)
 
     async def _place(self, ticket: str) -> None:
         if ticket not in self._runners and ticket in self.board:
@@ -274,18 +294,3 @@ class Pool:
         if self._group is not None:
             for runner in self._runners.values():
                 self._group.start_soon(runner.kill)
-
-
-async def fulfil(engine: Engine, verb: Verb, ticket: str) -> bool:
-    """Do what a verb asks of a ticket that no runner has; return whether it applied."""
-    return await apply_verb(engine.journal, verb, ticket, engine.clock())
-
-
-async def apply_verb(journal: Journal, verb: Verb, ticket: str, at: float) -> bool:
-    """As ``fulfil``, for whoever has no engine."""
-    snapshot = journal.board[ticket]
-    if not verb.applies(snapshot):
-        return False
-    to, detail = RESTS[_STOPS[verb]] if verb in _STOPS else (State.QUEUED, "resumed by you")
-    event = ev.StateChanged(ticket, at, to, detail=detail, by_operator=verb is RESUME)
-    return await journal.emit(event, expect=snapshot.state)

@@ -14,10 +14,14 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from supervisor.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
 
 TERM_GRACE_S = 5.0
 """How long a process gets between TERM and KILL."""
@@ -76,12 +80,26 @@ def is_alive(process: ProcessId) -> bool:
 
 def descendants(pid: int) -> list[ProcessId]:
     """Return the living descendants of ``pid``. The CLI runs each Bash command in a session of its own, so a
-    process group is not enough to find them."""
+    process group is not enough to find them. Blocks."""
+    return _below(pid, _children())
+
+
+def families(processes: Iterable[ProcessId]) -> dict[ProcessId, list[ProcessId]]:
+    """Return the living descendants of several processes at once; one that is gone has none. Blocks."""
+    children = _children()
+    return {process: _below(process.pid, children) if is_alive(process) else [] for process in processes}
+
+
+def _children() -> dict[int, list[int]]:
     children: dict[int, list[int]] = {}
     with suppress(OSError):
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and (fields := _stat_fields(int(entry.name))):
                 children.setdefault(int(fields[1]), []).append(int(entry.name))
+    return children
+
+
+def _below(pid: int, children: Mapping[int, list[int]]) -> list[ProcessId]:
     found: list[ProcessId] = []
     todo = list(children.get(pid, ()))
     while todo:
@@ -107,21 +125,64 @@ async def stop(process: ProcessId, grace_s: float = TERM_GRACE_S) -> bool:
     if not is_alive(process):
         return True
     family = await anyio.to_thread.run_sync(descendants, process.pid)
-    _signal(process, signal.SIGTERM)
+    _signal(process, signal.SIGTERM, signal.SIGCONT)
     if not await wait_gone(process, grace_s):
+        family += await anyio.to_thread.run_sync(descendants, process.pid)  # what it has started meanwhile
+        if _leads_group(process):
+            end_group(process.pid)
         _signal(process, signal.SIGKILL)
     gone = await wait_gone(process, grace_s)
-    for child in family:
-        if is_alive(child):
-            _signal(child, signal.SIGKILL)
-            gone = await wait_gone(child, grace_s) and gone
-    return gone
+    return await end_all(family, grace_s) and gone
 
 
-def _signal(process: ProcessId, number: signal.Signals) -> None:
+async def end_all(processes: Iterable[ProcessId], grace_s: float = TERM_GRACE_S) -> bool:
+    """Kill processes that nobody is left to ask for; return whether all are gone."""
+    alive = [process for process in processes if is_alive(process)]
+    for process in alive:
+        _signal(process, signal.SIGKILL)
+    with anyio.move_on_after(grace_s):
+        for process in alive:
+            await wait_gone(process, grace_s)
+    return not any(map(is_alive, alive))
+
+
+def _signal(process: ProcessId, *numbers: signal.Signals) -> None:
+    """Send signals; one that has been stopped needs CONT after TERM, or it would never take it."""
     if is_alive(process):
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(process.pid, number)
+            for number in numbers:
+                os.kill(process.pid, number)
+
+
+def _leads_group(process: ProcessId) -> bool:
+    """Return whether it leads a group of its own, which therefore holds nothing of ours."""
+    fields = _stat_fields(process.pid)
+    return is_alive(process) and fields is not None and int(fields[2]) == process.pid
+
+
+MARK = "SUPERVISOR_SESSION"
+"""Name of the variable by which everything that an agent starts can be told, wherever it has gone: its session's id."""
+
+
+def marked(sessions: Collection[str]) -> list[ProcessId]:
+    """Return the living processes that were started by agents of these sessions, and the agents. Blocks.
+
+    Needed once an agent has been killed: its children have lost their parent then, and no list of children finds them.
+    Empty where the system does not show a process's environment.
+    """
+    wanted = {f"{MARK}={session}".encode() for session in sessions}
+    entries: list[Path] = []
+    with suppress(OSError):
+        entries += Path("/proc").iterdir() if wanted else ()
+    found = [identify(int(entry.name)) for entry in entries if not wanted.isdisjoint(_environment(entry))]
+    return [process for process in found if is_alive(process)]
+
+
+def _environment(entry: Path) -> list[bytes]:
+    """Return the variables of one entry of ``/proc``; none where it is no process, or not ours to look at."""
+    with suppress(OSError):
+        return (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
+    return []
 
 
 _GIT_LOCATORS = (
@@ -159,8 +220,10 @@ def write_launcher(path: Path, cli: Path) -> Path:
     """Write the script that starts the CLI so that it cannot outlive us, and return its path.
 
     The CLI does not stop when its input ends: it finishes the whole turn, and pays for it. On Linux the script asks
-    the kernel for SIGTERM when the parent dies. It also leaves our process group, so that a Ctrl-C or a hangup of the
-    terminal reaches only us. Where the kernel has no such signal the survivors are found at the next start.
+    the kernel for SIGTERM when the parent dies, by ``setpriv``, or by Python where that is not installed. It also
+    leaves our process group, so that a Ctrl-C or a hangup of the terminal reaches only us. Where the kernel has no such
+    signal, as on macOS, and in the few milliseconds before it was asked for, the survivors are found at the next start:
+    by the pid of the attempt, the CLI's own register, and the mark.
     """
     setsid, setpriv = shutil.which("setsid"), shutil.which("setpriv")
     if sys.platform == "linux" and setsid and setpriv:

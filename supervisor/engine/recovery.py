@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
-from supervisor.core.budget import lost_spend
 from supervisor.core.model import ACTIVE, AttemptRecord, Outcome, State, TicketSnapshot, Why
-from supervisor.core.verbs import BY_NAME, RESUME
-from supervisor.engine import transcripts
-from supervisor.engine.pool import fulfil
-from supervisor.engine.process import ProcessId, identify, is_alive, stop
+from supervisor.core.usage import UsageMeter
+from supervisor.core.verbs import BY_NAME, INTERRUPT, MESSAGE, RESUME
+from supervisor.engine import mailroom
+from supervisor.engine.account import Unreported, settle
+from supervisor.engine.attempt import Wanted
+from supervisor.engine.process import ProcessId, end_all, identify, is_alive, marked, stop
+from supervisor.engine.runner import RESTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from supervisor.core.letters import Letter
     from supervisor.engine.context import Engine
 
 
@@ -56,26 +60,47 @@ async def recover(engine: Engine) -> Recovered:
     survivors = await _stop_survivors(engine, [a for _, a in open_])
     for ticket, attempt in open_:
         await _close(engine, ticket, attempt)
+    for ask in engine.board.asks():
+        await engine.asks.rest(ask)  # nobody waits for the answer any more, and the ticket still does
     last = {ticket: attempts[-1] for ticket, attempts in rows if attempts}
     for snapshot in engine.board.rows():
         await _place(engine, snapshot, last.get(snapshot.id))
+    for letter in await engine.journal.store.open_letters():
+        await _deliver(engine, letter)
     return Recovered(survivors, len(open_))
 
 
 async def _place(engine: Engine, ticket: TicketSnapshot, last: AttemptRecord | None) -> None:
-    """Carry out what the operator had asked for, else put a ticket that was at work where its last ending puts it."""
-    if ticket.pending is not None:
-        verb = BY_NAME.get(ticket.pending)
-        at_work = ticket.state in ACTIVE and verb is RESUME
-        if verb is None or at_work or not await fulfil(engine, verb, ticket.id):
-            await engine.journal.emit(ev.Wished(ticket.id, engine.clock(), None))
+    """Put a ticket that was at work where its last ending puts it."""
     now = engine.board[ticket.id]
     if now.state not in ACTIVE:
         return
     to, why, detail = _ENDINGS.get(last.outcome if last else None, (State.QUEUED, None, "goes on where it was cut off"))
     if last is not None and to is State.FAILED:
         detail = last.detail or detail
+    spec = engine.specs.get(now.id)
+    if why is Why.LIMIT and spec is not None and spec.on_limit == "raise":
+        to, why, detail = State.QUEUED, None, "a limit was reached; it may raise it by itself"
     await engine.journal.emit(ev.StateChanged(now.id, engine.clock(), to, why, detail))
+
+
+async def _deliver(engine: Engine, letter: Letter) -> None:
+    """Carry out what the operator had asked for. A message stays for the ticket's next prompt."""
+    verb = BY_NAME.get(letter.verb)
+    if verb is MESSAGE:
+        return
+    if verb is INTERRUPT and engine.board[letter.ticket].state is State.NEEDS_YOU:
+        to, detail = RESTS[Wanted.PAUSE]  # it rests, but it would go on by itself once the operator has answered
+        event = ev.StateChanged(letter.ticket, engine.clock(), to, detail=detail, letters=(letter.id,))
+        await engine.journal.emit(event)
+        return
+    done, says = False, "no such verb"
+    if verb is RESUME and engine.board[letter.ticket].state is State.QUEUED:
+        says = f"{letter.ticket} goes on anyway"
+    elif verb is not None:
+        done, says = await mailroom.carry_out(engine, letter)
+    if not done:
+        await mailroom.close(engine, letter, says)
 
 
 _ENDINGS: dict[Outcome | None, tuple[State, Why | None, str]] = {
@@ -86,14 +111,25 @@ _ENDINGS: dict[Outcome | None, tuple[State, Why | None, str]] = {
 
 
 async def _stop_survivors(engine: Engine, attempts: list[AttemptRecord]) -> int:
-    ours = {a.session_id for a in attempts}
-    found = [ProcessId(a.pid, a.pid_start, a.boot_id) for a in attempts if a.pid is not None]
-    found += await anyio.to_thread.run_sync(_registered, engine.launch.config_dir, ours)
-    alive = {p.pid: p for p in found if is_alive(p)}
+    """Stop agents first, so that none goes on when its command is ended; then what agents that are dead have left."""
+    alive = await anyio.to_thread.run_sync(survivors, engine.launch.config_dir, attempts)
     async with anyio.create_task_group() as group:
-        for process in alive.values():
+        for process in alive:
             group.start_soon(stop, process)
+    await end_all(await anyio.to_thread.run_sync(marked, {a.session_id for a in attempts}))
     return len(alive)
+
+
+def survivors(config_dir: Path, attempts: Sequence[AttemptRecord]) -> list[ProcessId]:
+    """Return the agents of attempts without an ending that are still at work. Blocks: call it in a thread.
+
+    Args:
+        config_dir: where Claude Code keeps its sessions, and a register of its processes.
+        attempts: the attempts.
+    """
+    found = [ProcessId(a.pid, a.pid_start, a.boot_id) for a in attempts if a.pid is not None]
+    found += _registered(config_dir, {a.session_id for a in attempts})
+    return list({p.pid: p for p in found if is_alive(p)}.values())
 
 
 def _registered(config_dir: Path, sessions: set[str]) -> list[ProcessId]:
@@ -116,19 +152,30 @@ def _registered(config_dir: Path, sessions: set[str]) -> list[ProcessId]:
 
 
 async def _close(engine: Engine, ticket: str, attempt: AttemptRecord) -> None:
-    """Complete an attempt's row; its spend since the last result is estimated from the session's own file."""
-    estimate = 0.0
-    path = await anyio.to_thread.run_sync(transcripts.find, engine.launch.config_dir, attempt.session_id)
-    if path is not None:
-        since = await _last_result(engine, ticket, attempt)
-        facts = await anyio.to_thread.run_sync(transcripts.read, path, None, since)
-        estimate = lost_spend(facts.usage, engine.prices, attempt.cap_usd)
-    ids, words = (ticket, engine.clock(), attempt.number), "the supervisor was stopped"
-    await engine.journal.emit(ev.AttemptEnded(*ids, Outcome.LOST, words, estimated_usd=estimate))
+    """Complete an attempt's row; what it spent since its last result is in the session's own file.
+
+    One that had not connected yet was not sent anything either.
+    """
+    lost = Unreported()
+    if attempt.baseline_usd is not None:
+        since, known = await _last_result(engine, ticket, attempt)
+        lost = await settle(engine, attempt.session_id, UsageMeter(), since, known, attempt.cap_usd)
+    ended = ev.AttemptEnded(
+        ticket,
+        engine.clock(),
+        attempt.number,
+        Outcome.LOST,
+        "the supervisor was stopped",
+        estimated_usd=lost.estimated_usd,
+        settled_usd=lost.settled_usd,
+        tokens=lost.tokens,
+    )
+    await engine.journal.emit(ended)
 
 
-async def _last_result(engine: Engine, ticket: str, attempt: AttemptRecord) -> float:
-    """Return the time from which the attempt's spend has not been reported."""
+async def _last_result(engine: Engine, ticket: str, attempt: AttemptRecord) -> tuple[float, float]:
+    """Return from when on the attempt's spend has not been reported, and the session's total as of then."""
     events = await engine.journal.store.events(ticket)
-    reported = [e.at for e in events if isinstance(e, ev.TurnEnded) and e.number == attempt.number]
-    return max([attempt.started, *reported])
+    reported = [e for e in events if isinstance(e, ev.TurnEnded) and e.number == attempt.number]
+    totals = [e.total_cost_usd for e in reported if e.total_cost_usd is not None]
+    return max([attempt.started, *(e.at for e in reported)]), totals[-1] if totals else attempt.baseline_usd or 0.0

@@ -1,27 +1,28 @@
 """What another shell may ask of a running batch, and what it is answered. Plain data in, plain data out.
 
 What comes in is checked here, field by field; a request that makes no sense is answered, never raised. Verbs go through
-the pool, which writes them to the disk first; decisions about effects go to the desk.
+the pool, which writes them to the disk first; decisions about effects and answers to asks go to their desks.
 """
 
 from __future__ import annotations
 
 import os
+import uuid
 from dataclasses import dataclass
-from difflib import get_close_matches
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from supervisor.core.errors import StoreError, SupervisorError
-from supervisor.core.model import ACTIVE, State
+from supervisor.core.model import State
 from supervisor.core.rulings import DecisionVerb
-from supervisor.core.verbs import BY_NAME, CANCEL, INTERRUPT, RESUME, Verb
+from supervisor.core.verbs import BY_NAME, NOT_BY_ALL, Verb
+from supervisor.engine import ask_requests, place_requests
 from supervisor.engine.desk import OPERATOR, Ruling
+from supervisor.engine.request_fields import BadRequest, find_name, text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from supervisor.core.board import Board
     from supervisor.core.effects import EffectRecord
@@ -35,15 +36,8 @@ if TYPE_CHECKING:
 ONCE_MORE = "once_more"
 """Decides two things at once: it did not happen, and it may run once more."""
 _RULINGS = {v.value: v for v in DecisionVerb if v is not DecisionVerb.FENCE} | {ONCE_MORE: DecisionVerb.GRANT}
-_NOT_BY_ALL = {RESUME: frozenset({State.DONE, State.CANCELLED})}
-"""Tickets that a verb applies to and "all" does not mean: nobody wants finished work begun again by the dozen."""
-
-_MOST_COMPARED = 200
-"""Looking for the nearest name is slow, and the screen waits meanwhile: most names, and letters of one, to look at."""
-
-
-class BadRequest(Exception):  # noqa: N818
-    """A request makes no sense. The text is for whoever sent it."""
+MAX_SLOTS = 1_000
+_FINISHED = (State.DONE, State.CANCELLED)
 
 
 async def answer(batch: Batch, request: Request) -> Reply:
@@ -52,6 +46,12 @@ async def answer(batch: Batch, request: Request) -> Reply:
         "verb": lambda: _verb(batch, request),
         "ruling": lambda: rule(batch.engine.desk, batch.board, request),
         "probe": lambda: _probe(batch, request),
+        "asks": lambda: ask_requests.listed(batch.board, request),
+        "answer": lambda: ask_requests.answer(batch.engine.asks, batch.board, request),
+        "cuts": lambda: place_requests.cuts(batch.engine, request),
+        "checkpoints": lambda: place_requests.checkpoints(batch.engine, request),
+        "preview": lambda: place_requests.preview(batch.engine, request),
+        "pool": lambda: _pool(batch, request),
         "status": lambda: _status(batch),
     }
     return await dispatch(does, request)
@@ -66,16 +66,6 @@ async def dispatch(does: Mapping[str, Callable[[], Awaitable[Reply]]], request: 
         return await does[name]()
     except (BadRequest, SupervisorError) as refusal:
         return {"error": str(refusal), "kind": type(refusal).__name__}
-
-
-def text(request: Request, name: str, default: str | None = None) -> str:
-    """Return a field that must be text. Raises BadRequest."""
-    value = request.get(name)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, str):
-        raise BadRequest(f'"{name}" must be text')
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +90,38 @@ def read_verb(request: Request) -> Verb:
     return verb
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a request says beside its verb and tickets."""
+
+    args: Mapping[str, Any]
+    actor: str
+    ident: str = ""
+    """A UUID that the sender minted: a request that is sent again does nothing again."""
+
+    def letter(self, ticket: str) -> str | None:
+        """Return the id of one ticket's letter."""
+        return str(uuid.uuid5(uuid.UUID(self.ident), ticket)) if self.ident else None
+
+
+def read_told(request: Request) -> Told:
+    """Return what a request says beside its verb and tickets. Raises BadRequest."""
+    args = request.get("args", {})
+    if not isinstance(args, dict):
+        raise BadRequest('"args" must be an object')
+    ident = text(request, "id", "")
+    try:
+        uuid.UUID(ident or str(uuid.uuid4()))
+    except ValueError:
+        raise BadRequest('"id" must be a UUID') from None
+    return Told(args, text(request, "actor", "")[:200], ident)
+
+
 def targets(board: Board, verb: Verb, request: Request) -> list[Target]:
     """Return the tickets that a request names, each once. Raises BadRequest."""
     if request.get("all") is True:
-        return [Target(t.id, t) for t in board.rows() if verb.applies(t) and t.state not in _NOT_BY_ALL.get(verb, ())]
+        spared = _FINISHED if verb in NOT_BY_ALL else ()
+        return [Target(t.id, t) for t in board.rows() if verb.applies(t) and t.state not in spared]
     names = request.get("tickets")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadRequest('"tickets" must be a list of ids')
@@ -116,35 +134,14 @@ def _target(board: Board, name: str) -> Target:
     return Target(name, board[ident] if ident is not None else None, fault)
 
 
-def find_name(name: str, known: Collection[str], what: str) -> tuple[str | None, str]:
-    """Return what a name or the only one that begins with it stands for, else None and what is wrong with it."""
-    if name in known:
-        return name, ""
-    begin = [k for k in known if name and k.startswith(name)]
-    if len(begin) == 1:
-        return begin[0], ""
-    if begin:
-        return None, f'"{name}" could be {", ".join(begin[:5])}{", …" if len(begin) > 5 else ""}'
-    near = get_close_matches(name[:_MOST_COMPARED], islice(known, _MOST_COMPARED), n=1)
-    return None, f'there is no {what} "{name}"' + (f': did you mean "{near[0]}"?' if near else "")
-
-
-def will(verb: Verb, ticket: TicketSnapshot) -> str:
-    """Return what an accepted verb is going to do, in words."""
-    if verb is RESUME:
-        return "goes on as soon as a slot is free"
-    end = {INTERRUPT: "is paused", CANCEL: "is cancelled"}[verb]
-    return f"its turn stops, then it {end}" if ticket.state in ACTIVE or ticket.live else end
-
-
 async def _verb(batch: Batch, request: Request) -> Reply:
     """Give a verb to some tickets: all of them together, not one after another."""
-    verb = read_verb(request)
+    verb, told = read_verb(request), read_told(request)
     chosen = targets(batch.board, verb, request)
     replies: list[Reply] = [{}] * len(chosen)
 
     async def give(place: int, target: Target) -> None:
-        replies[place] = await _give(batch, verb, target)
+        replies[place] = await _give(batch, verb, target, told)
 
     async with anyio.create_task_group() as group:
         for place, target in enumerate(chosen):
@@ -152,15 +149,16 @@ async def _verb(batch: Batch, request: Request) -> Reply:
     return {"verb": verb.name, "tickets": replies}
 
 
-async def _give(batch: Batch, verb: Verb, target: Target) -> Reply:
+async def _give(batch: Batch, verb: Verb, target: Target, told: Told) -> Reply:
     if target.ticket is None:
         return target.reply(False, target.fault)
-    says = will(verb, target.ticket)
     try:
-        refusal = await batch.pool.request(verb.name, target.ticket.id)
+        accepted, says = await batch.pool.mailroom.request(
+            verb, target.ticket.id, told.args, ident=told.letter(target.ticket.id), actor=told.actor
+        )
     except StoreError as error:
-        refusal = str(error)
-    return target.reply(refusal is None, says if refusal is None else refusal)
+        accepted, says = False, str(error)
+    return target.reply(accepted, says)
 
 
 async def rule(desk: EffectDesk, board: Board, request: Request) -> Reply:
@@ -216,6 +214,20 @@ def _effect(record: EffectRecord) -> Reply:
         "version": record.version,
         "outcome": record.outcome,
     }
+
+
+async def _pool(batch: Batch, request: Request) -> Reply:
+    """Set how many tickets run together, and whether new ones start. Raises BadRequest."""
+    slots, paused = request.get("slots"), request.get("paused")
+    if slots is not None:
+        if not isinstance(slots, int) or isinstance(slots, bool) or not 1 <= slots <= MAX_SLOTS:
+            raise BadRequest(f'"slots" must be a whole number from 1 to {MAX_SLOTS}')
+        batch.set_slots(slots)
+    if paused is not None:
+        if not isinstance(paused, bool):
+            raise BadRequest('"paused" must be true or false')
+        batch.pause_starting(paused)
+    return {"slots": batch.board.announced.slots, "paused": batch.board.announced.starting_paused}
 
 
 async def _status(batch: Batch) -> Reply:

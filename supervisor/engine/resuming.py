@@ -12,6 +12,7 @@ from supervisor.core.errors import SupervisorError
 from supervisor.core.model import Outcome
 from supervisor.core.resume import classify
 from supervisor.core.sessions import ending_of, is_session_id, last_result
+from supervisor.engine.untrusted import bounded, listed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator
@@ -168,7 +169,10 @@ def _words(messages: list[Message], error: Exception | None) -> str:
     result = last_result(messages)
     if result is None:
         return "ended without a result"
-    return f"{result.subtype}: {'; '.join(result.errors or ()) or result.result}" if result.is_error else RAN
+    if not result.is_error:
+        return RAN
+    errors = "; ".join(bounded(error) for error in listed(result.errors, 100))
+    return f"{bounded(result.subtype)}: {errors or bounded(result.result)}"
 
 
 def _is_own_mistake(error: Exception) -> bool:

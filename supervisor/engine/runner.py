@@ -7,7 +7,6 @@ one ticket would take its siblings with it. It holds no slot while it rests: par
 from __future__ import annotations
 
 import logging
-import random
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -17,10 +16,12 @@ from supervisor.core import prompts
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.model import Outcome, PromptKind, State, TicketSnapshot, Why, is_legal
 from supervisor.core.resume import is_passing
+from supervisor.core.rewinds import last_files
 from supervisor.engine import commands, settling
 from supervisor.engine.attempt import Attempt, AttemptResult, Check, Plan, Wanted
+from supervisor.engine.governor import REFUSED, cause
 from supervisor.engine.planning import Planner
-from supervisor.engine.treasury import allowance
+from supervisor.engine.treasury import allowance, raise_limits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,12 +29,19 @@ if TYPE_CHECKING:
 
     from supervisor.core.spec import TicketSpec
     from supervisor.engine.context import Engine
+    from supervisor.engine.treasury import Allowance
 
 T = TypeVar("T")
 log = logging.getLogger("supervisor.runner")
+_MADE_AGAIN = {
+    True: "the worktree was gone: made again, with the files as they were last kept; what git ignores is lost",
+    False: "the worktree was gone: made again from its branch; what was not committed is lost",
+}
+"""What is noted, by whether the files were kept."""
 NO_MONEY = "the batch's budget is used up"
 """What a queued ticket says that cannot go on for want of money."""
-_MAX_BACKOFF_S = 300.0
+_MOST_STALLS = 2
+"""An agent that has fallen silent is resumed; when that has happened so often, the operator has to see to it."""
 RESTS = {
     Wanted.REST: (State.QUEUED, "goes on at the next start"),
     Wanted.PAUSE: (State.PAUSED, "interrupted by you"),
@@ -42,13 +50,12 @@ RESTS = {
 """Where a wish puts a ticket, and what it then says."""
 
 
-def backoff(rounds: int, first_s: float, chance: float) -> float:
-    """Return how long to wait after ``rounds`` API failures in a row: doubled each time, at most five minutes.
+def _is_more(limit: int | None, before: int | None) -> bool:
+    return before is not None and (limit is None or limit > before)
 
-    ``chance`` (0 to 1) spreads tickets that failed together over the second half of the wait.
-    """
-    longest = min(_MAX_BACKOFF_S, first_s * 2.0 ** min(16, max(0, rounds - 1)))
-    return longest * (0.5 + chance / 2)
+
+def _has_messages(ticket: TicketSnapshot) -> bool:
+    return ticket.messages > 0
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -58,21 +65,33 @@ class _Stopped(Exception):  # noqa: N818
 class Runner:
     """Runs one ticket."""
 
-    def __init__(self, ticket: TicketSpec, engine: Engine, cap_usd: float | None) -> None:
+    def __init__(self, ticket: TicketSpec, engine: Engine, may: Allowance) -> None:
         self._ticket = ticket
         self._engine = engine
-        self._cap = cap_usd
+        self._may = may
+        self._spent_at_limit = -1.0
         self._planner = Planner(ticket, engine)
         self._wanted: Wanted | None = None
+        self._letters: list[str] = []
+        """The operator's letters that a stop carries out."""
         self._step: anyio.CancelScope | None = None
         self._attempt: Attempt | None = None
+        self._stalls = 0
+        """How often an agent of this run has fallen silent."""
 
     @property
     def _snapshot(self) -> TicketSnapshot:
         return self._engine.board[self._ticket.id]
 
-    def stop(self, wanted: Wanted) -> None:
-        """Ask the ticket to rest as soon as it safely can. Never blocks; quitting does not undo the operator's wish."""
+    def stop(self, wanted: Wanted, letter: str | None = None) -> None:
+        """Ask the ticket to rest as soon as it safely can. Never blocks; quitting does not undo the operator's wish.
+
+        Args:
+            wanted: how it shall rest.
+            letter: the operator's letter that asks for it; it is closed by the move.
+        """
+        if letter is not None:
+            self._letters.append(letter)
         if self._wanted is not None and wanted.value < self._wanted.value:
             wanted = self._wanted
         self._wanted = wanted
@@ -80,6 +99,11 @@ class Runner:
             self._attempt.stop(wanted)
         elif self._step is not None:
             self._step.cancel()
+
+    def message_came(self, *, now: bool) -> None:
+        """Say that the operator has written: with ``now`` the turn is interrupted for it."""
+        if self._attempt is not None:
+            self._attempt.message_came(now=now)
 
     async def kill(self) -> None:
         """Stop waiting for the agent's own ending."""
@@ -112,16 +136,20 @@ class Runner:
         """
         while self._wanted is not None:
             wish, self._wanted = self._wanted, None
+            letters, self._letters = tuple(self._letters), []
             to, detail = RESTS[wish]
             now = self._snapshot.state
-            if now is not State.DONE and now is not to and is_legal(now, to):
-                if wish is Wanted.REST and now not in (State.STARTING, State.RUNNING):
-                    continue
-                await self._move(to, detail=detail)
+            at_work = now in (State.STARTING, State.RUNNING)
+            if now not in (State.DONE, to) and is_legal(now, to) and (at_work or wish is not Wanted.REST):
+                await self._move(to, detail=detail, letters=letters)
+            elif letters:
+                says = f"{self._ticket.id} is {now.value.replace('_', ' ')} already"
+                event = ev.LettersClosed(self._ticket.id, self._engine.clock(), letters, says, now is not to)
+                await self._engine.journal.emit(event)
 
     async def _run(self) -> None:
         await self._move(State.STARTING, detail="preparing the worktree")
-        if await self._wait_for_effect():
+        if await self._wait_for_effect() or await self._wait_for_ledger():
             return
         worktree = await self._prepare()
         plan = await self._first_plan()
@@ -132,6 +160,15 @@ class Runner:
             if plan is not None and not self._afford():
                 await self._move(State.QUEUED, detail=NO_MONEY)
                 return
+            if plan is not None:
+                await self._stoppable(lambda: self._engine.governor.admit(self._ticket.id, self._ticket.model))
+
+    async def _wait_for_ledger(self) -> bool:
+        """Let a ticket that may ask for effects wait for the operator while none may run; return whether it has to."""
+        held = self._engine.desk.ledger.held if self._ticket.effects else ""
+        if held:
+            await self._move(State.NEEDS_YOU, why=Why.UNRESOLVED_EFFECT, detail=held)
+        return bool(held)
 
     async def _first_plan(self) -> Plan | None:
         """Return how to begin; None when the work was finished before and only had to be checked and recorded."""
@@ -139,12 +176,11 @@ class Runner:
             return await self._planner.plan()
         failed = await self._planner.failed_checks()
         done = await self._stoppable(lambda: self._verify(failed + 1))
-        if done is None or done.exit_code == 0:
-            await self._done(Check.NONE if done is None else Check.PASSED)
-            return None
-        if failed + 1 > self._ticket.verify_rounds:
-            await self._done(Check.FAILED)
-            return None
+        passed, last_round = done is None or done.exit_code == 0, failed + 1 > self._ticket.verify_rounds
+        if passed or last_round:
+            check = Check.FAILED if not passed else Check.NONE if done is None else Check.PASSED
+            return None if await self._done(check) else await self._planner.plan()
+        assert done is not None
         words = prompts.verify_failed(" ".join(self._ticket.verify or ()), done.exit_code, done.output)
         return self._planner.say(PromptKind.VERIFY, words)
 
@@ -153,31 +189,53 @@ class Runner:
         self._check()
         self._attempt = Attempt(self._ticket, self._engine, plan, worktree, self._verify, failed)
         try:
-            return await self._attempt.run(self._cap)
+            return await self._attempt.run(self._may)
         finally:
             self._attempt = None
 
     def _afford(self) -> bool:
         """Take out a new promise for another attempt of the same run; return whether there was money for it."""
-        may = allowance(self._engine, self._ticket, self._snapshot, sharers=1)
+        may = allowance(self._engine, self._ticket, self._snapshot, self._engine.sharers())
         if not may.nothing:
-            self._cap = may.cap_usd
-            self._engine.purse.promise(self._ticket.id, may.cap_usd)
+            self._may = may
+            self._engine.purse.promise(self._ticket.id, may.promise_usd)
         return not may.nothing
 
     async def _prepare(self) -> Path:
         """Make or find the worktree; its setup runs until it has succeeded once."""
-        known = self._snapshot
-        base = self._ticket.base or self._engine.spec.base
-        ensure = self._engine.worktrees.ensure
-        tree = await self._stoppable(lambda: ensure(self._ticket.id, base, known.base_commit, self._ticket.copy))
+        known, ident = self._snapshot, self._ticket.id
+        if known.worktree is not None and not await anyio.Path(known.worktree).exists():
+            await self._engine.journal.emit(ev.WorktreeLost(ident, self._engine.clock()))
+        base, copy = self._ticket.base or self._engine.spec.base, self._ticket.copy
+        ensure, laid = self._engine.worktrees.ensure, list[str]()
+        files, onto = await self._files()
+
+        async def lay(worktree: Path) -> None:
+            await self._engine.snapshots.seed(worktree, files)
+            laid.append(files)
+
+        seed = lay if files else None
+        tree = await self._stoppable(lambda: ensure(ident, base, known.base_commit, copy, seed, onto))
         if tree.created and known.worktree is not None:
-            await self._engine.journal.emit(ev.WorktreeLost(self._ticket.id, self._engine.clock()))
-        if tree.created or known.worktree is None:
+            await self._engine.journal.emit(ev.Noted(ident, self._engine.clock(), _MADE_AGAIN[bool(laid)]))
+        if tree.created or self._snapshot.worktree is None:
             await self._setup(tree.path)
-            at = (self._ticket.id, self._engine.clock())
+            at = (ident, self._engine.clock())
             await self._engine.journal.emit(ev.WorktreeReady(*at, str(tree.path), tree.branch, tree.base_commit))
         return tree.path
+
+    async def _files(self) -> tuple[str, str | None]:
+        """Return the commit with the files that a new worktree gets, and where its branch must be for that.
+
+        Those that the ticket's own work has left, if its worktree has gone; else those that a fork begins with.
+        """
+        if await anyio.Path(self._engine.worktrees.path(self._ticket.id)).exists():
+            return "", None
+        fork = self._engine.forks.get(self._ticket.id)
+        files = last_files(await self._engine.journal.store.events(self._ticket.id))
+        if files and await self._engine.snapshots.exists(files):
+            return files, f"{files}^"
+        return (fork.files, None) if fork is not None else ("", None)
 
     async def _setup(self, worktree: Path) -> None:
         if not self._ticket.setup or not self._engine.launch.run_commands:
@@ -237,11 +295,17 @@ class Runner:
             case Outcome.CRASHED if await self._planner.crashes() < self._ticket.max_attempts:
                 return await self._planner.plan()
             case Outcome.DONE if result.check is not Check.PENDING:
-                await self._done(result.check)
+                if not await self._done(result.check):
+                    return await self._planner.plan()
             case Outcome.LIMIT:
-                await self._limit()
+                return await self._planner.plan() if await self._limit() else None
             case Outcome.API_ERROR:
                 await self._api_error(result)
+            case Outcome.INTERRUPTED if result.stalled and self._wanted is None:
+                self._stalls += 1
+                if self._stalls < _MOST_STALLS:
+                    return await self._planner.plan()
+                await self._move(State.NEEDS_YOU, why=Why.STALLED, detail=result.detail)
             case Outcome.INTERRUPTED if self._wanted is None:
                 await self._move(State.PAUSED, detail="the turn was aborted")
             case Outcome.DONE | Outcome.INTERRUPTED:
@@ -265,30 +329,61 @@ class Runner:
             await settling.hold(self._engine.journal, self._snapshot, waiting[0], self._engine.clock)
         return bool(waiting)
 
-    async def _done(self, check: Check) -> None:
+    async def _done(self, check: Check) -> bool:
+        """Let the ticket rest with its work finished, unless the operator has written to it just now."""
         if check is Check.FAILED:
-            await self._move(State.NEEDS_YOU, why=Why.VERIFY, detail="the check still fails")
-            return
+            return await self._move(
+                State.NEEDS_YOU, why=Why.VERIFY, detail="the check still fails", unless=_has_messages
+            )
         denials = self._snapshot.denials
         words = ["verified"] if check is Check.PASSED else []
         words += [f"{denials} tool calls refused"] if denials else []
-        await self._move(State.DONE, detail=", ".join(words))
+        return await self._move(State.DONE, detail=", ".join(words), unless=_has_messages)
 
-    async def _limit(self) -> None:
-        money = self._snapshot.subtype == "error_max_budget_usd"
-        await self._move(State.NEEDS_YOU, why=Why.LIMIT, detail="budget reached" if money else "max turns reached")
+    async def _limit(self) -> bool:
+        """Decide about a ticket at a limit; return whether it goes on by itself.
+
+        It does when the limit was raised while it ran, when it had only used up its share of the batch's money, and
+        when it may raise the limit by itself.
+        """
+        now, turns = self._snapshot, self._snapshot.subtype == "error_max_turns"
+        may = allowance(self._engine, self._ticket, now, self._engine.sharers())
+        detail = may.own_limit or ("max turns reached" if turns else "budget reached")
+        if may.own_limit:
+            goes_on = may.is_money and await raise_limits(self._engine, self._ticket)
+        elif turns:
+            more = _is_more(may.max_turns, self._may.max_turns)
+            goes_on = more or await raise_limits(self._engine, self._ticket, turns=True)
+        else:  # one that stopped without a cap of ours, or without having spent anything, would do so again
+            goes_on = self._may.cap_usd is not None and now.spent_usd > self._spent_at_limit
+        self._spent_at_limit = now.spent_usd
+        if not goes_on:
+            await self._move(State.NEEDS_YOU, why=Why.LIMIT, detail=detail)
+        return goes_on
 
     async def _api_error(self, result: AttemptResult) -> None:
-        status = result.api_error_status
-        cause = f"API {status}" if status else "API unreachable"
-        if status in (401, 403):
-            await self._move(State.NEEDS_YOU, why=Why.AUTH, detail=f"{cause}: the key or login was refused")
+        status, governor, ident = result.api_error_status, self._engine.governor, self._ticket.id
+        if status in REFUSED:
+            if governor.refused(ident, status):
+                detail = f"{cause(status)}: the key or login was refused"
+                await self._move(State.NEEDS_YOU, why=Why.AUTH, detail=detail)
+            else:
+                await self._move(State.PARKED, detail=f"{cause(status)}: waits for a key that is accepted")
         elif is_passing(status):
-            wait = backoff(await self._planner.api_failures(), self._engine.backoff_s, random.random())
-            await self._move(State.PARKED, detail=cause, until=self._engine.clock() + wait)
+            until = governor.rest_until(ident, status, await self._planner.api_failures())
+            await self._move(State.PARKED, detail=cause(status), until=until)
         else:
-            await self._move(State.FAILED, detail=f"{cause}: {result.detail}")
+            await self._move(State.FAILED, detail=f"{cause(status)}: {result.detail}")
 
-    async def _move(self, to: State, *, why: Why | None = None, detail: str = "", until: float | None = None) -> None:
-        now = self._engine.clock()
-        await self._engine.journal.emit(ev.StateChanged(self._ticket.id, now, to, why, detail, until))
+    async def _move(
+        self,
+        to: State,
+        *,
+        why: Why | None = None,
+        detail: str = "",
+        until: float | None = None,
+        letters: tuple[str, ...] = (),
+        unless: Callable[[TicketSnapshot], bool] | None = None,
+    ) -> bool:
+        event = ev.StateChanged(self._ticket.id, self._engine.clock(), to, why, detail, until, letters=letters)
+        return await self._engine.journal.emit(event, unless=unless)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from collections import deque
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from supervisor.core.budget import CostMeter, UsageMeter
-from supervisor.engine import control
-from supervisor.engine.agent import Connected, Failure, SessionFailed, SessionStart
-from supervisor.engine.process import ProcessId, identify, is_alive, stop
-from supervisor.engine.translate import Translator, bounded
+from supervisor.core.rewinds import EditRewind
+from supervisor.engine import control, tool_rules
+from supervisor.engine.agent import EXIT_PLAN_MODE, Connected, Failure, SessionFailed, SessionStart, ToolRequest
+from supervisor.engine.process import MARK, ProcessId, descendants, end_all, identify, is_alive, marked, stop
+from supervisor.engine.translate import Translator
+from supervisor.engine.untrusted import bounded, status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
     from supervisor.core.events import Event
+    from supervisor.core.usage import UsageMeter
 
 MAX_LINE_BYTES = 64 << 20
 """Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
@@ -39,10 +42,12 @@ _BEYOND_THE_TICKET = (
     "ScheduleWakeup", "Workflow",
 )  # fmt: skip
 """Tools that reach past the ticket: other sessions, other worktrees, later times."""
-_SETTINGS = '{"cleanupPeriodDays": 3650}'
-"""Transcripts are swept after 30 days by default; ours are what a resume needs."""
+_SETTINGS = '{"cleanupPeriodDays": 3650, "useAutoModeDuringPlan": false}'
+"""Transcripts are swept after 30 days by default; ours are what a resume needs. In plan mode the CLI would rather pay a
+model to judge commands than ask us."""
 
 
+_PARSER = "claude_agent_sdk._internal.message_parser"
 _reading: ContextVar[Translator | None] = ContextVar("_reading", default=None)
 
 
@@ -59,11 +64,13 @@ def load_sdk() -> Any:
     """Import the SDK (most of a second; call it in a thread) and tame its logger. Returns the module."""
     import claude_agent_sdk
 
+    # Tools that are allowed as a whole are meant to pass without asking.
+    warnings.filterwarnings("ignore", category=claude_agent_sdk.CanUseToolShadowedWarning)
     log = logging.getLogger("claude_agent_sdk")
     if not any(isinstance(h, _SdkLog) for h in log.handlers):
         log.addHandler(_SdkLog())
         log.propagate = False
-        logging.getLogger("claude_agent_sdk._internal.message_parser").setLevel(logging.DEBUG)
+        logging.getLogger(_PARSER).setLevel(logging.DEBUG)
     return claude_agent_sdk
 
 
@@ -100,6 +107,11 @@ class ClaudeSession:
         return self._translator.usage
 
     @property
+    def total_usd(self) -> float:
+        """The session's total as of the last result, or as it was found."""
+        return self._translator.meter.total_usd
+
+    @property
     def answered(self) -> bool:
         """Whether the last prompt sent has had its result."""
         return self._translator.answered
@@ -125,8 +137,9 @@ class ClaudeSession:
             pid = (await client.get_server_info() or {}).get("pid")
             self._process = identify(pid) if isinstance(pid, int) else None
             if self._start.resume:
-                self._baseline = await control.total_cost_usd(client)
-                self._translator.meter = CostMeter(self._baseline)
+                used = await control.session_usage(client)
+                self._baseline = used.total_cost_usd
+                self._translator.begin_at(used.total_cost_usd, used.model_usage)
         except Exception as error:
             raise SessionFailed(self._explain(error, sdk)) from error
         return Connected(self._process, self._baseline)
@@ -140,7 +153,7 @@ class ClaudeSession:
             **which,
             cwd=s.cwd,
             cli_path=s.cli,
-            env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", "DISABLE_AUTOUPDATER": "1", **s.env},
+            env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", "DISABLE_AUTOUPDATER": "1", MARK: s.session_id, **s.env},
             settings=_SETTINGS,
             setting_sources=["project"] if s.project_instructions else [],
             strict_mcp_config=True,
@@ -159,8 +172,42 @@ class ClaudeSession:
             max_turns=s.max_turns,
             max_budget_usd=s.cap_usd,
             include_partial_messages=s.partial_messages,
+            can_use_tool=self._may_use if s.asker is not None else None,
         )
         return options
+
+    async def _may_use(self, tool: str, given: dict[str, Any], context: Any) -> Any:
+        """Answer the CLI, which waits for it as long as it takes. What goes wrong here costs one call, not the turn."""
+        sdk, asker = load_sdk(), self._start.asker
+        assert asker is not None
+        try:
+            rules = tool_rules.suggested(tool, context.suggestions)
+            answer = await asker.ask(self._request(tool, given, context, rules))
+        except anyio.get_cancelled_exc_class():
+            self._translator.given_up.add(context.tool_use_id)
+            raise
+        except Exception as error:
+            self._on_stderr(f"tool request: {type(error).__name__}: {error}")
+            return sdk.PermissionResultDeny(message="Nothing was done: the operator could not be asked.")
+        if not answer.allowed:
+            return sdk.PermissionResultDeny(message=answer.message, interrupt=answer.stop)
+        if tool == EXIT_PLAN_MODE:
+            self._translator.mode = "default"
+        updates = _updates(sdk, tool, rules) if answer.for_session else None
+        return sdk.PermissionResultAllow(updated_input=dict(answer.input or given), updated_permissions=updates)
+
+    def _request(
+        self, tool: str, given: dict[str, Any], context: Any, rules: tuple[tool_rules.Rule, ...]
+    ) -> ToolRequest:
+        return ToolRequest(
+            tool=tool,
+            input=given,
+            tool_use_id=context.tool_use_id or "",
+            reason=context.decision_reason or "",
+            rules=tuple(map(str, rules)),
+            agent=context.agent_id,
+            planning=(self._translator.mode or self._start.permission_mode) == "plan",
+        )
 
     def _on_stderr(self, line: str) -> None:
         self._stderr.append(bounded(line, 2000))
@@ -168,8 +215,6 @@ class ClaudeSession:
     async def read(self) -> None:
         """Read until the agent's stream ends; a message that cannot be parsed is counted and skipped."""
         sdk = load_sdk()
-        from claude_agent_sdk._errors import MessageParseError  # the SDK raises it but does not export it
-
         _reading.set(self._translator)
         try:
             while self._client is not None:
@@ -178,7 +223,9 @@ class ClaudeSession:
                         for event in self._translator.translate(message):
                             self._send.send_nowait(event)
                     return
-                except MessageParseError as error:
+                except Exception as error:
+                    if not _is_of_the_parser(error):
+                        raise
                     self._translator.unknown += 1
                     self._send.send_nowait(self._translator.note(f"unreadable message: {error}", is_error=True))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -237,6 +284,15 @@ class ClaudeSession:
             self._on_stderr(f"interrupt: {error}")
             return False
 
+    async def rewind_files(self, prompt: str, *, dry_run: bool) -> EditRewind:
+        """Take back what the session's edits changed since before a prompt of it, or only say what that would do."""
+        if self._client is None:
+            return EditRewind(error="the agent's process is gone")
+        try:
+            return await control.rewind_files(self._client, prompt, dry_run=dry_run)
+        except Exception as error:  # a refusal of the CLI's and a process that is gone alike
+            return EditRewind(error=bounded(str(error) or type(error).__name__, 1000))
+
     async def kill(self) -> None:
         """End the process at once, by pid; the stream then ends by itself."""
         if self._process is not None:
@@ -249,14 +305,25 @@ class ClaudeSession:
         """
         client, self._client = self._client, None
         with anyio.CancelScope(shield=True):
+            family = await anyio.to_thread.run_sync(self._family)
             if client is not None:
                 try:
                     await client.disconnect()
                 except Exception as error:
                     self._on_stderr(f"disconnect: {error}")
-            if self._process is not None and is_alive(self._process):
-                return await stop(self._process)
-        return True
+            gone = self._process is None or await stop(self._process)
+            gone = await end_all(family) and gone
+        return gone
+
+    def _family(self) -> list[ProcessId]:
+        """Return what must not outlive the agent: commands it runs right now, or all it has left if it is dead.
+
+        A command has a session of its own and does not end with an agent that is killed. One that an agent which ends
+        as it should has put into the background is let be.
+        """
+        if self._process is not None and is_alive(self._process):
+            return descendants(self._process.pid)
+        return marked({self._start.session_id})
 
     def _explain(self, error: Exception, sdk: Any) -> Failure:
         if isinstance(error, sdk.ResultError):
@@ -264,9 +331,9 @@ class ClaudeSession:
             return Failure(
                 bounded(words, 1000),
                 exit_code=error.exit_code,
-                subtype=error.subtype,
-                terminal_reason=error.terminal_reason,
-                api_error_status=error.api_error_status,
+                subtype=bounded(error.subtype, 100) or None,
+                terminal_reason=bounded(error.terminal_reason, 100) or None,
+                api_error_status=status(error.api_error_status),
             )
         if isinstance(error, sdk.ProcessError):
             told = self._stderr[-1] if self._stderr else ""
@@ -282,6 +349,18 @@ class ClaudeSession:
         return Failure(bounded(f"{error}".split("\n", 1)[0] or type(error).__name__, 1000), own_mistake=mistake)
 
 
+def _is_of_the_parser(error: Exception) -> bool:
+    """Whether one message was to blame. Seen with SDK 0.2.189: only missing fields become its MessageParseError.
+
+    A field of another type raises TypeError or AttributeError as it comes, which the place alone tells from the end
+    of the stream.
+    """
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and place.tb_frame.f_globals.get("__name__") == _PARSER
+
+
 def _effect_tools(start: SessionStart) -> tuple[dict[str, Any], list[str]]:
     """Return the MCP servers of a session and the tools of theirs that need no permission prompt."""
     if start.caller is None or not start.effects:
@@ -290,6 +369,14 @@ def _effect_tools(start: SessionStart) -> tuple[dict[str, Any], list[str]]:
 
     server = effect_tools.server(start.effects, start.caller)
     return {effect_tools.SERVER: server}, effect_tools.tool_names(start.effects)
+
+
+def _updates(sdk: Any, tool: str, rules: tuple[tool_rules.Rule, ...]) -> list[Any]:
+    """Return what is allowed until the session ends: any other place would write into the worktree's settings."""
+    if tool == EXIT_PLAN_MODE:
+        return [sdk.PermissionUpdate(type="setMode", mode="acceptEdits", destination="session")]
+    values = [sdk.types.PermissionRuleValue(rule.tool, rule.content) for rule in rules]
+    return [sdk.PermissionUpdate(type="addRules", rules=values, behavior="allow", destination="session")]
 
 
 def _is_own_mistake(told: str) -> bool:

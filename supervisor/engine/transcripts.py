@@ -6,12 +6,14 @@ it is resumed from another directory, so it is found by its id alone.
 
 from __future__ import annotations
 
+import glob
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from supervisor.core.budget import UsageMeter
+from supervisor.core.usage import UsageMeter
+from supervisor.engine.untrusted import bounded, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +30,15 @@ class TranscriptFacts:
     """The agent's last text."""
     usage: UsageMeter = field(default_factory=UsageMeter)
     """Token usage of the messages since the given time."""
+    total_usd: float | None = None
+    """What the session had cost when a process of it last left in good order; None where none did."""
 
 
 def find(config_dir: Path, session_id: str) -> Path | None:
     """Return the session's file, or None if it never reached the disk. Blocks: call it in a thread."""
-    if not session_id or "/" in session_id or "*" in session_id:
+    if not session_id or "/" in session_id:
         return None
-    return next(iter((config_dir / "projects").glob(f"*/{session_id}.jsonl")), None)
+    return next(iter((config_dir / "projects").glob(f"*/{glob.escape(session_id)}.jsonl")), None)
 
 
 def read(path: Path, prompt_uuid: str | None, since: float) -> TranscriptFacts:
@@ -52,6 +56,8 @@ def read(path: Path, prompt_uuid: str | None, since: float) -> TranscriptFacts:
         if line.get("type") == "assistant" and isinstance(message, dict):
             _take_words(facts, message)
             _take_usage(facts, message, line, since)
+        elif line.get("type") == "cost-state":  # written as it leaves, with what no result has reported (CLI 2.1.332)
+            facts.total_usd = number(line.get("totalCostUSD"))
     for nested in path.with_suffix("").glob("subagents/*.jsonl"):
         for line in _lines(nested):
             message = line.get("message")
@@ -63,14 +69,15 @@ def read(path: Path, prompt_uuid: str | None, since: float) -> TranscriptFacts:
 def _take_words(facts: TranscriptFacts, message: dict[str, Any]) -> None:
     content = message.get("content")
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text", "")).strip():
-            facts.last_words = str(block["text"])
+        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+        if isinstance(text, str) and text.strip():
+            facts.last_words = bounded(text)
 
 
 def _take_usage(facts: TranscriptFacts, message: dict[str, Any], line: dict[str, Any], since: float) -> None:
     usage, ident = message.get("usage"), message.get("id")
-    if isinstance(usage, dict) and isinstance(ident, str) and _when(line) >= since:
-        facts.usage.see(ident, str(message.get("model", "")), usage)
+    if isinstance(usage, dict) and isinstance(ident, str) and when(line) >= since:
+        facts.usage.see(bounded(ident, 200), bounded(message.get("model"), 200), usage)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -78,14 +85,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         for raw in source:
             try:
                 line = json.loads(raw)
-            except ValueError:
+            except (ValueError, RecursionError):  # damaged, or nested too deeply
                 continue
             if isinstance(line, dict):
                 yield line
 
 
-def _when(line: dict[str, Any]) -> float:
+def when(line: dict[str, Any]) -> float:
+    """Return when a line was written, in seconds since the epoch; 0 where it does not say."""
+    told = line.get("timestamp")
     try:
-        return datetime.fromisoformat(str(line.get("timestamp")).replace("Z", "+00:00")).timestamp()
-    except ValueError:
+        return datetime.fromisoformat(told.replace("Z", "+00:00")).timestamp() if isinstance(told, str) else 0.0
+    except (ValueError, OverflowError):  # no time, or one that no calendar of ours reaches
         return 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core import rulings
-from supervisor.core.effects import Answer, Claim, EffectRecord, EffectRequest, EffectState, Owner
+from supervisor.core.effects import Answer, Claim, EffectRecord, EffectRequest, EffectState, Owner, askers
 from supervisor.core.errors import LateSettle
 from supervisor.core.payloads import Json, canonical, hash_of, remote_key
 from supervisor.store import chain, effect_rows
@@ -41,9 +41,19 @@ def claim(db: Connection, request: EffectRequest, epoch: int, at: float) -> Clai
     held = effect_rows.get(db, request.scope, request.op)
     answer, to = rulings.judge(held, request, at)
     record = held if to is None else _again(db, held, request, to, epoch, at)
+    if to is None and held.state in _OPEN and request.ticket != held.ticket:
+        _note_asker(db, held, request, at)
     return Claim(answer, record, held.state, rulings.compare(held, request))
 
 
+def _note_asker(db: Connection, held: EffectRecord, request: EffectRequest, at: float) -> None:
+    """Write down, once, that another ticket waits for how an effect goes on."""
+    if request.ticket not in askers(chain.log(db, held.scope, held.op)):
+        chain.append(db, held, before=held.state, at=at, **{**_asked(request), "verb": "ask"})
+
+
+_OPEN = frozenset({EffectState.REQUESTED, EffectState.CLAIMED, EffectState.UNRESOLVED, EffectState.GRANTED})
+"""States in which it matters to whoever asks how the effect goes on."""
 _MINE_OR_WAIT = {EffectState.CLAIMED: Answer.MINE, EffectState.REQUESTED: Answer.REQUESTED}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import types
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -45,6 +45,8 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if hasattr(value, "items"):
         return {str(k): _plain(v) for k, v in value.items()}
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     return value
 
 
@@ -73,6 +75,8 @@ def _reader(hint: Any) -> Any:
         return hint
     if hint is bool:
         return bool
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda value: from_row(hint, value)
     if get_origin(hint) is tuple:
         return lambda value: tuple(json.loads(value) if isinstance(value, str) else value)
     if get_origin(hint) is not None:
@@ -83,9 +87,14 @@ def _reader(hint: Any) -> Any:
 _EVENT_TYPES: dict[str, type[ev.Event]] = {cls.__name__: cls for cls in ev.Event.__subclasses__()}
 
 
+RETIRED = frozenset({"Wished", "BudgetChanged"})
+"""Kinds of events that earlier versions wrote and nobody reads any more."""
+
+
 def event_row(event: ev.Event) -> dict[str, Any]:
     """Return an event as a row of the events table."""
-    body = {f.name: _plain(getattr(event, f.name)) for f in fields(event) if f.name not in ("ticket", "at")}
+    written = [f.name for f in fields(event) if f.name not in ("ticket", "at") and "elsewhere" not in f.metadata]
+    body = {name: _plain(getattr(event, name)) for name in written}
     return {
         "ticket": event.ticket,
         "at": event.at,

@@ -68,3 +68,86 @@ def effects(db: Database) -> None:
     """Effects, who claimed them, and the append-only log of all that happened to them."""
     for statement in effects_schema.STATEMENTS:
         db.execute(statement)
+
+
+@MIGRATIONS(name="0003_mailbox")
+def mailbox(db: Database) -> None:
+    """The operator's verbs as rows of their own, limits that outlive a start, and files as of each prompt."""
+    for statement in _MAILBOX.split(";\n"):
+        if statement.strip():
+            db.execute(statement)
+
+
+_MAILBOX = """
+CREATE TABLE mailbox (
+  id TEXT PRIMARY KEY, ticket TEXT NOT NULL REFERENCES tickets(id), verb TEXT NOT NULL, at REAL NOT NULL,
+  args TEXT NOT NULL, actor TEXT NOT NULL, closed REAL, says TEXT NOT NULL, refused INTEGER NOT NULL
+) STRICT;
+CREATE INDEX mailbox_open ON mailbox(ticket, at) WHERE closed IS NULL;
+ALTER TABLE tickets ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tickets ADD COLUMN max_turns INTEGER;
+ALTER TABLE tickets ADD COLUMN file_budget_usd REAL;
+ALTER TABLE tickets ADD COLUMN file_max_turns INTEGER;
+ALTER TABLE tickets ADD COLUMN file_priority INTEGER NOT NULL DEFAULT 0;
+UPDATE tickets SET file_budget_usd = budget_usd, file_priority = priority;
+INSERT INTO mailbox (id, ticket, verb, at, args, actor, says, refused)
+  SELECT lower(hex(randomblob(16))), id, pending, coalesce(last_activity, created), '{}', '', '', 0
+  FROM tickets WHERE pending IS NOT NULL;
+ALTER TABLE prompts ADD COLUMN snapshot TEXT NOT NULL DEFAULT '';
+"""
+
+
+@MIGRATIONS(name="0004_asks")
+def asks(db: Database) -> None:
+    """What agents want of the operator before they go on, and how that was answered."""
+    for statement in _ASKS.split(";\n"):
+        if statement.strip():
+            db.execute(statement)
+
+
+_ASKS = """
+CREATE TABLE asks (
+  id TEXT PRIMARY KEY, ticket TEXT NOT NULL REFERENCES tickets(id), attempt INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('permission','question','plan')),
+  tool TEXT NOT NULL, at REAL NOT NULL, summary TEXT NOT NULL, input TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  tool_use_id TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('open','resting','answered','withdrawn')),
+  reason TEXT NOT NULL, rules TEXT NOT NULL, agent TEXT,
+  answer TEXT CHECK (answer IS NULL OR answer IN ('allow','allow_session','deny','deny_stop','reply')),
+  message TEXT NOT NULL, answers TEXT NOT NULL, actor TEXT NOT NULL, answered_at REAL,
+  granted INTEGER NOT NULL CHECK (granted IN (0, 1)), version INTEGER NOT NULL,
+  CHECK ((state = 'answered') = (answer IS NOT NULL)), CHECK (state = 'answered' OR NOT granted)
+) STRICT;
+CREATE INDEX asks_ticket ON asks(ticket, at);
+CREATE INDEX asks_pending ON asks(ticket) WHERE state IN ('open', 'resting') OR granted;
+ALTER TABLE tickets ADD COLUMN asks INTEGER NOT NULL DEFAULT 0;
+"""
+
+
+@MIGRATIONS(name="0005_forks")
+def forks(db: Database) -> None:
+    """Where each fork comes from and what it was told: what the file says of other tickets."""
+    db.execute(_FORKS)
+
+
+_FORKS = """
+CREATE TABLE forks (
+  child TEXT PRIMARY KEY REFERENCES tickets(id), parent TEXT NOT NULL REFERENCES tickets(id),
+  letter TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, parent_session TEXT NOT NULL, cut TEXT NOT NULL,
+  files TEXT NOT NULL, files_as_of TEXT NOT NULL, prompt TEXT NOT NULL, title TEXT NOT NULL,
+  budget_usd REAL, max_turns INTEGER, model TEXT, created REAL NOT NULL
+) STRICT
+"""
+
+
+@MIGRATIONS(name="0006_settings")
+def settings(db: Database) -> None:
+    """What the operator set for the whole batch."""
+    db.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT")
+
+
+@MIGRATIONS(name="0007_tokens")
+def tokens(db: Database) -> None:
+    """What tickets use beside money, and may use."""
+    for column in ("budget_turns", "budget_tokens", "file_budget_turns", "file_budget_tokens"):
+        db.execute(f"ALTER TABLE tickets ADD COLUMN {column} INTEGER")
+    db.execute("ALTER TABLE tickets ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0")

@@ -7,8 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from supervisor.core import events as ev
+from supervisor.core.letters import Letter
 from supervisor.core.model import AttemptRecord, PromptRecord, TicketSnapshot
-from supervisor.store.codec import event_from_row, event_row, from_row, to_column, to_row
+from supervisor.core.verbs import INTERRUPT
+from supervisor.store import asks, forks, mailbox, settings
+from supervisor.store.codec import RETIRED, event_from_row, event_row, from_row, to_column, to_row
 from supervisor.store.database import Database
 
 if TYPE_CHECKING:
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlite_utils import Database as Connection
+
+    from supervisor.core.asks import Ask
+    from supervisor.core.forks import Fork
 
 
 class TicketStore:
@@ -36,6 +42,10 @@ class TicketStore:
         """Write a lasting event together with the snapshot it leads to. Raises StoreError."""
         await self.database.transact(append, event, snapshot)
 
+    async def append_all(self, moves: Sequence[tuple[ev.Event, TicketSnapshot]]) -> None:
+        """Write several events, each with the snapshot it leads to, together or not at all. Raises StoreError."""
+        await self.database.transact(append_all, moves)
+
     async def snapshots(self) -> tuple[TicketSnapshot, ...]:
         """Return all tickets as they were last written."""
         return await self.database.run(snapshots)
@@ -48,9 +58,49 @@ class TicketStore:
         """Return the latest prompt stored for a ticket."""
         return await self.database.run(last_prompt, ticket)
 
+    async def prompts(self, ticket: str) -> tuple[PromptRecord, ...]:
+        """Return all prompts stored for a ticket, oldest first."""
+        return await self.database.run(prompts, ticket)
+
+    async def open_letters(self, ticket: str | None = None) -> tuple[Letter, ...]:
+        """Return the operator's verbs that wait to be carried out, oldest first."""
+        return await self.database.run(mailbox.open_letters, ticket)
+
+    async def letter(self, ident: str) -> Letter | None:
+        """Return one letter."""
+        return await self.database.run(mailbox.letter, ident)
+
+    async def pending_asks(self) -> tuple[Ask, ...]:
+        """Return the asks of all tickets that wait or whose grant was not used yet, oldest first."""
+        return await self.database.run(asks.pending)
+
+    async def asks(self, ticket: str) -> tuple[Ask, ...]:
+        """Return all asks of a ticket since it was last begun anew, oldest first."""
+        return await self.database.run(asks.of_ticket, ticket)
+
+    async def forks(self) -> tuple[Fork, ...]:
+        """Return all forks, oldest first: parents stand before their own forks."""
+        return await self.database.run(forks.select)
+
+    async def setting(self, name: str) -> str:
+        """Return what the operator set for the whole batch under a name; empty where that was never set."""
+        return await self.database.run(settings.value, name)
+
+    async def keep_setting(self, name: str, value: str) -> None:
+        """Keep a setting of the whole batch. Raises StoreError."""
+        await self.database.transact(settings.put, name, value)
+
     async def prices(self) -> tuple[Mapping[str, Mapping[str, float]], ...]:
         """Return the ``model_usage`` of every turn that reported one, oldest first."""
         return await self.database.run(prices)
+
+    async def largest_calls(self) -> dict[str, float]:
+        """Return USD of the largest single API call reported, by the model that its ticket names (empty for none)."""
+        return await self.database.run(largest_calls)
+
+    async def work_times(self) -> dict[str, float]:
+        """Return for how many seconds agents have worked on each ticket, in attempts that are over."""
+        return await self.database.run(work_times)
 
     async def events(self, ticket: str | None = None) -> tuple[ev.Event, ...]:
         """Return the lasting events in the order they were written."""
@@ -62,6 +112,31 @@ def append(db: Connection, event: ev.Event, snapshot: TicketSnapshot) -> None:
     _put(db, "tickets", to_row(snapshot), ("id",))
     db.execute("INSERT INTO events (ticket, at, type, body) VALUES (:ticket, :at, :type, :body)", event_row(event))
     _EFFECTS.get(type(event), _nothing)(db, event)
+    letters = getattr(event, "letters", ())
+    asks.follow(db, event, snapshot)
+    if letters:
+        mailbox.close(db, letters, event.at, _says(event), refused=getattr(event, "refused", False))
+
+
+def append_all(db: Connection, moves: Sequence[tuple[ev.Event, TicketSnapshot]]) -> None:
+    """Write several events and all that follows from them. The caller holds the transaction."""
+    for event, snapshot in moves:
+        append(db, event, snapshot)
+
+
+def _says(event: ev.Event) -> str:
+    """Return in words what an event did that carries letters out."""
+    match event:
+        case ev.StateChanged():
+            return event.detail or event.to.value
+        case ev.LettersClosed():
+            return event.says
+        case ev.PromptStored():
+            return "given to the agent"
+        case ev.FilesRewound():
+            return f"the files were taken back to {event.to}"
+        case _:
+            return "done"
 
 
 def _put(db: Connection, table: str, row: dict[str, Any], key: Sequence[str]) -> None:
@@ -133,13 +208,34 @@ def _attempt_ended(db: Connection, e: ev.AttemptEnded) -> None:
     )
     db.execute(
         "UPDATE attempts SET cost_usd = cost_usd + ? WHERE ticket = ? AND number = ?",
-        [max(0.0, e.estimated_usd), e.ticket, e.number],
+        [max(0.0, e.estimated_usd) + max(0.0, e.settled_usd), e.ticket, e.number],
+    )
+
+
+def _cost_corrected(db: Connection, e: ev.CostCorrected) -> None:
+    db.execute(
+        "UPDATE attempts SET cost_usd = max(0.0, cost_usd + ?), estimated = 0 WHERE ticket = ? AND number = ?",
+        [e.by_usd, e.ticket, e.number],
     )
 
 
 def _prompt_stored(db: Connection, e: ev.PromptStored) -> None:
-    record = PromptRecord(e.uuid, e.ticket, e.number, e.kind, e.text, e.at)
+    record = PromptRecord(e.uuid, e.ticket, e.number, e.kind, e.text, e.at, snapshot=e.snapshot)
     _put(db, "prompts", to_row(record), ("uuid",))
+
+
+def _ask_answered(db: Connection, e: ev.AskAnswered) -> None:
+    """An answer that stops the ticket leaves the letter that stops it, so that the next supervisor would do it."""
+    if e.letter:
+        mailbox.post(db, Letter(e.letter, e.ticket, INTERRUPT.name, e.at, {}, e.actor))
+
+
+def _forked(db: Connection, e: ev.Forked) -> None:
+    forks.insert(db, e.fork)
+
+
+def _letter_posted(db: Connection, e: ev.LetterPosted) -> None:
+    mailbox.post(db, Letter(e.id, e.ticket, e.verb, e.at, e.args, e.actor))
 
 
 _EFFECTS: dict[type[ev.Event], Callable[[Connection, Any], None]] = {
@@ -148,7 +244,11 @@ _EFFECTS: dict[type[ev.Event], Callable[[Connection, Any], None]] = {
     ev.SessionReplaced: _session_replaced,
     ev.TurnEnded: _turn_ended,
     ev.AttemptEnded: _attempt_ended,
+    ev.CostCorrected: _cost_corrected,
     ev.PromptStored: _prompt_stored,
+    ev.LetterPosted: _letter_posted,
+    ev.Forked: _forked,
+    ev.AskAnswered: _ask_answered,
 }
 
 
@@ -169,6 +269,12 @@ def last_prompt(db: Connection, ticket: str) -> PromptRecord | None:
     return next((from_row(PromptRecord, row) for row in db.query(sql, [ticket])), None)
 
 
+def prompts(db: Connection, ticket: str) -> tuple[PromptRecord, ...]:
+    """Return all prompts stored for a ticket, oldest first."""
+    rows = db.query("SELECT * FROM prompts WHERE ticket = ? ORDER BY at, rowid", [ticket])
+    return tuple(from_row(PromptRecord, row) for row in rows)
+
+
 def prices(db: Connection) -> tuple[Mapping[str, Mapping[str, float]], ...]:
     """Return the ``model_usage`` of every turn that reported one, oldest first."""
     sql = (
@@ -178,7 +284,23 @@ def prices(db: Connection) -> tuple[Mapping[str, Mapping[str, float]], ...]:
     return tuple(cast("Mapping[str, Mapping[str, float]]", json.loads(row["prices"])) for row in db.query(sql))
 
 
+def largest_calls(db: Connection) -> dict[str, float]:
+    """Return USD of the largest single API call reported, by the model that its ticket names (empty for none)."""
+    sql = (
+        "SELECT coalesce(t.model, '') AS model, max(json_extract(e.body, '$.largest_call_usd')) AS usd"
+        " FROM events e JOIN tickets t ON t.id = e.ticket WHERE e.type = 'TurnEnded' GROUP BY 1"
+    )
+    return {row["model"]: float(row["usd"]) for row in db.query(sql) if row["usd"]}
+
+
+def work_times(db: Connection) -> dict[str, float]:
+    """Return for how many seconds agents have worked on each ticket, in attempts that are over."""
+    sql = "SELECT ticket, sum(ended - started) AS seconds FROM attempts WHERE ended IS NOT NULL GROUP BY ticket"
+    return {row["ticket"]: max(0.0, float(row["seconds"])) for row in db.query(sql)}
+
+
 def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:
     """Return the lasting events in the order they were written."""
     where, values = ("WHERE ticket = ?", [ticket]) if ticket else ("", [])
-    return tuple(event_from_row(row) for row in db.query(f"SELECT * FROM events {where} ORDER BY seq", values))
+    rows = db.query(f"SELECT * FROM events {where} ORDER BY seq", values)
+    return tuple(event_from_row(row) for row in rows if row["type"] not in RETIRED)

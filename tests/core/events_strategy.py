@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from supervisor.core import events as ev
+from supervisor.core.asks import AnswerKind, AskKind
 from supervisor.core.model import Mode, Outcome, PromptKind, State, Why
 
 TICKETS = st.sampled_from(["001", "002"])
@@ -13,6 +14,7 @@ WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 """Text as it is after the door: the adapter has replaced what SQLite cannot hold."""
 MONEY = st.floats(-1, 5)
 NUMBER = st.integers(1, 4)
+ASKS = st.sampled_from(["a1", "a2", "a3"])
 MAYBE = st.none() | WORDS
 
 
@@ -37,6 +39,7 @@ turns = _event(
     is_error=st.booleans(),
     num_turns=st.integers(-1, 5),
     cost_usd=MONEY,
+    tokens=st.integers(-1, 9),
     denials=st.just(()) | st.just(("Bash rm",)),
 )
 lasting = st.one_of(
@@ -52,9 +55,44 @@ lasting = st.one_of(
         ev.PromptStored, number=NUMBER, uuid=st.sampled_from(["u1", "u2"]), kind=st.sampled_from(PromptKind), text=WORDS
     ),
     _event(ev.SessionReplaced, number=NUMBER, session_id=st.sampled_from(["s4", "s5"])),
-    _event(ev.AttemptEnded, number=NUMBER, outcome=st.sampled_from(Outcome), estimated_usd=MONEY),
+    _event(
+        ev.AttemptEnded,
+        number=NUMBER,
+        outcome=st.sampled_from(Outcome),
+        estimated_usd=MONEY,
+        settled_usd=MONEY,
+        tokens=st.integers(-1, 9),
+    ),
+    _event(
+        ev.CostCorrected, number=NUMBER, by_usd=MONEY.map(lambda usd: usd - 2), estimated_usd=MONEY, baseline_usd=MONEY
+    ),
     _event(ev.Verified, round=NUMBER, exit_code=st.none() | st.integers(0, 2), output=WORDS),
-    _event(ev.BudgetChanged, budget_usd=st.none() | MONEY),
+    _event(
+        ev.AskOpened,
+        id=ASKS,
+        number=NUMBER,
+        kind=st.sampled_from(AskKind),
+        tool=WORDS,
+        fingerprint=WORDS,
+        summary=WORDS,
+        input=st.dictionaries(WORDS, WORDS, max_size=2),
+        rules=st.just(()) | st.just(("Bash(ls *)",)),
+    ),
+    _event(ev.AskRested, id=ASKS),
+    _event(
+        ev.AskAnswered,
+        id=ASKS,
+        kind=st.sampled_from(AnswerKind),
+        detail=WORDS,
+        message=WORDS,
+        answers=st.just({}) | st.just({"Which?": ["this", "that"]}),
+        rested=st.booleans(),
+    ),
+    _event(ev.AskWithdrawn, id=ASKS),
+    _event(ev.GrantUsed, id=ASKS, detail=WORDS),
+    _event(ev.FilesRewound, to=WORDS, snapshot=WORDS, files=st.just(()) | st.just(("a.py",)), left=WORDS),
+    _event(ev.StartedOver, snapshot=WORDS),
+    _event(ev.LimitsChanged, budget_usd=st.none() | MONEY, max_turns=st.none() | NUMBER),
 )
 passing = st.one_of(
     _event(ev.VerbPending, verb=MAYBE),

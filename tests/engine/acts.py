@@ -10,6 +10,7 @@ from supervisor.engine.agent import Failure
 from tests.engine.fake_session import Gone
 
 if TYPE_CHECKING:
+    from supervisor.engine.agent import ToolRequest
     from tests.engine.fake_session import Act, FakeSession
 
 
@@ -87,5 +88,22 @@ def unbegun() -> Act:
 
     async def act(session: FakeSession, uuid: str) -> None:
         await session.interrupted.wait()
+
+    return act
+
+
+def asks(*requests: ToolRequest, then: Act | None = None) -> Act:
+    """Ask for tools, all at once. Interrupted or stopped, the turn is aborted; else it goes on as ``then``."""
+
+    async def act(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.speak()
+        answers = await session.ask(*requests)
+        if answers is None or any(answer.stop for answer in answers):
+            session.result(uuid, "error_during_execution", "aborted_tools", 0.01)
+        elif then is not None:
+            await then(session, uuid)
+        else:
+            await session.finish(uuid)
 
     return act

@@ -13,12 +13,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import anyio
 
 from supervisor.core import events as ev
-from supervisor.core.budget import UsageMeter
-from supervisor.engine.agent import Connected, Failure, SessionFailed, SessionStart
+from supervisor.core.budget import CostMeter
+from supervisor.core.rewinds import EditRewind
+from supervisor.core.usage import UsageMeter
+from supervisor.engine.agent import Connected, Failure, Permission, SessionFailed, SessionStart, ToolRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +70,14 @@ class Agents:
         self.answered: set[str] = set()
         self.faults: list[str] = []
         """What must never happen and did."""
-        self.costs: defaultdict[str, float] = defaultdict(float)
+        self.kept: dict[str, float] = {}
+        """By session, its total as a process wrote it down that left in good order."""
+        self.paid: defaultdict[str, float] = defaultdict(float)
+        """By ticket, what its agents have really cost."""
+        self.checkpoints: defaultdict[str, dict[str, dict[Path, bytes | None]]] = defaultdict(dict)
+        """By session and prompt, files as they were before it; None for one that was not there."""
+        self.permissions: list[Permission] = []
+        """What agents were answered that asked for tools."""
         self.changed: Callable[[], None] = lambda: None
         """Called after each change, for those who wait."""
 
@@ -111,6 +121,9 @@ class FakeSession:
     def __init__(self, agents: Agents, start: SessionStart, clock: Callable[[], float]) -> None:
         self.agents, self.start, self.clock = agents, start, clock
         self.usage = UsageMeter()
+        self._meter = CostMeter()
+        self._total = 0.0
+        """What the session has cost, as this process counts it."""
         self.agent_started = self.answered = self.alive = self.killed = False
         self.failure: Failure | None = None
         self.unknown = self.closes = 0
@@ -135,7 +148,9 @@ class FakeSession:
         if failure is not None:
             self.alive = False
             raise SessionFailed(failure)
-        return Connected(None, self.agents.costs[self.start.session_id])
+        self._total = self.agents.kept.get(self.start.session_id, 0.0) if self.start.resume else 0.0
+        self._meter = CostMeter(self._total)
+        return Connected(None, self._total)
 
     def _check_start(self) -> None:
         ident = self.start.session_id
@@ -202,6 +217,57 @@ class FakeSession:
         dropped, self._queued = self._queued, None
         return dropped is not None
 
+    async def ask(self, *requests: ToolRequest) -> list[Permission] | None:
+        """Ask for tools, all at the same time; None when an interrupt took the question back."""
+        asker, answers = self.start.asker, dict[int, Permission]()
+        assert asker is not None
+
+        async def one(place: int, request: ToolRequest) -> None:
+            answers[place] = await asker.ask(request)
+            self.agents.changed()
+
+        async def give_up() -> None:
+            await self.interrupted.wait()
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(give_up)
+            async with anyio.create_task_group() as calls:
+                for place, request in enumerate(requests):
+                    calls.start_soon(one, place, request)
+            group.cancel_scope.cancel()
+        self.agents.permissions += answers.values()
+        return [answers[i] for i in range(len(requests))] if len(answers) == len(requests) else None
+
+    def edit(self, name: str, text: str) -> None:
+        """Write a file with a tool of the agent's own, of which the session keeps a checkpoint."""
+        file = self.start.cwd / name
+        was = file.read_bytes() if file.exists() else None
+        for files in self.agents.checkpoints[self.start.session_id].values():
+            files.setdefault(file, was)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    async def rewind_files(self, prompt: str, *, dry_run: bool) -> EditRewind:
+        """Take edits back, and nothing that a command did."""
+        await self.agents.moment("asking" if dry_run else "rewinding", self)
+        if not self.alive:
+            return EditRewind(error="the process is gone")
+        files = self.agents.checkpoints[self.start.session_id].get(prompt)
+        if files is None:
+            return EditRewind(error="No file checkpoint found for this message.")
+        differ = [f for f, was in files.items() if (f.read_bytes() if f.exists() else None) != was]
+        if dry_run:
+            return EditRewind(tuple(map(str, differ)))
+        for file in differ:
+            was = files[file]
+            if was is None:
+                file.unlink()
+            else:
+                file.write_bytes(was)
+            await self.agents.moment("rewound", self)
+        return EditRewind()
+
     async def close(self) -> bool:
         """End the process, never cut short."""
         self.closes += 1
@@ -210,9 +276,18 @@ class FakeSession:
         with anyio.CancelScope(shield=True):
             await self.agents.moment("closing", self)
             await anyio.lowlevel.checkpoint()
-            self.alive = False
+            self._leave()
             await self.agents.moment("closed", self)
         return True
+
+    def _leave(self) -> None:
+        """Leave in good order: what the session has cost is written down. A process that is gone already cannot."""
+        if self.alive and self.agents.path(self.start.session_id).exists():
+            self.agents.kept[self.start.session_id] = self._total
+        if self.alive and self._total != self._meter.total_usd:  # the real one writes it in any case
+            with self.agents.path(self.start.session_id).open("a") as out:
+                out.write(json.dumps({"type": "cost-state", "totalCostUSD": self._total}) + "\n")
+        self.alive = False
 
     async def kill(self) -> None:
         """End the process at once."""
@@ -228,44 +303,74 @@ class FakeSession:
     def begin(self, uuid: str) -> None:
         """The agent takes the prompt in: it reaches the session's file."""
         self._queued = None
+        self.agents.checkpoints[self.start.session_id].setdefault(uuid, {})
         self.write({"type": "user", "uuid": uuid, "message": {"content": "…"}})
         self.agents.changed()
 
     def write(self, line: Mapping[str, object]) -> None:
-        """Add a line to the session's file."""
-        at = datetime.fromtimestamp(self.clock(), UTC).isoformat()
-        with self.agents.path(self.start.session_id).open("a") as out:
-            out.write(json.dumps({"timestamp": at, **line}) + "\n")
+        """Add a line to the session's file, after the last one."""
+        at, path = datetime.fromtimestamp(self.clock(), UTC).isoformat(), self.agents.path(self.start.session_id)
+        lines = map(json.loads, reversed(path.read_text().splitlines() if path.exists() else []))
+        last = next((line["uuid"] for line in lines if "uuid" in line), None)
+        ids = {"uuid": str(uuid4()), "parentUuid": last, "sessionId": self.start.session_id}
+        with path.open("a") as out:
+            out.write(json.dumps({"timestamp": at, **ids, **line}) + "\n")
 
-    def speak(self, text: str = "I look at it.", tokens: int = 0, message_id: str = "m1") -> None:
-        """Say something; ``tokens`` are used for it that no result has accounted for yet."""
+    def speak(
+        self,
+        text: str = "I look at it.",
+        tokens: int = 0,
+        message_id: str = "m1",
+        *,
+        usd: float = 0.0,
+        ends: bool = False,
+    ) -> None:
+        """Say something; ``tokens`` are used for it that no result has accounted for yet; ``ends`` the turn with it.
+
+        ``usd`` is what that costs: part of the session's total, and of the next result's.
+        """
         self.agent_started = True
+        self._pay(usd)
         usage = {"input_tokens": tokens}
         if tokens:
             self.usage.see(message_id, MODEL, usage)
         content = [{"type": "text", "text": text}]
-        self.write(
-            {"type": "assistant", "message": {"id": message_id, "model": MODEL, "usage": usage, "content": content}}
-        )
+        message = {"id": message_id if tokens else str(uuid4()), "model": MODEL, "usage": usage, "content": content}
+        self.write({"type": "assistant", "message": {**message, "stop_reason": "end_turn" if ends else None}})
         self.put(ev.AgentSpoke(self.start.ticket, self.clock(), text=text))
+
+    def _pay(self, usd: float) -> None:
+        self._total += usd
+        self.agents.paid[self.start.ticket] += usd
+
+    @property
+    def total_usd(self) -> float:
+        """The session's total as of the last result."""
+        return self._meter.total_usd
+
+    def reset(self) -> None:
+        """Begin another conversation in the same process: its totals begin again."""
+        self._total = 0.0
+        self._meter.reset()
 
     def put(self, event: ev.Event) -> None:
         """Put an event on the stream."""
         self._out.send_nowait(event)
 
     def result(self, uuid: str | None, subtype: str, reason: str | None, cost: float = 0.1, **more: Any) -> None:
-        """Report a result, as the adapter would."""
+        """Report a result, as the adapter would; ``cost`` is what the turn cost beside what was said to cost before."""
         if uuid is not None:
             self.agents.answered.add(uuid)
             self.answered = self.answered or uuid == self.prompt
-        self.usage.settle()
-        self.agents.costs[self.start.session_id] += cost
-        fields: dict[str, Any] = {"is_error": subtype != "success", "num_turns": 1, **more}
+        self._pay(cost)
+        cost = self._meter.turn(self._total)
+        figures = {"total_cost_usd": self._total, "largest_call_usd": self.usage.settle(cost)}
+        fields: dict[str, Any] = {"is_error": subtype != "success", "num_turns": 1, **figures, **more}
         ids = (self.start.ticket, self.clock(), self.start.attempt)
         self.put(ev.TurnEnded(*ids, uuid, subtype, reason, cost_usd=cost, **fields))
 
     async def finish(self, uuid: str, cost: float = 0.1, **more: Any) -> None:
         """Do what was asked and say so."""
         self.begin(uuid)
-        self.speak("All done.")
+        self.speak("All done.", ends=True)
         self.result(uuid, "success", "completed", cost, **more)

@@ -204,7 +204,7 @@ async def test_a_wish_that_comes_while_the_ending_is_written(world: World, endin
 @pytest.mark.parametrize("moment", ["parked", "wished", "paused"])
 async def test_two_verbs_on_a_parked_ticket(world: World, moment: str) -> None:
     """Interrupted and then given up, at any moment of the first: given up."""
-    moments = {"parked": to(State.PARKED), "wished": a(ev.Wished, verb="interrupt"), "paused": to(State.PAUSED)}
+    moments = {"parked": to(State.PARKED), "wished": a(ev.LetterPosted, verb="interrupt"), "paused": to(State.PAUSED)}
     world.backoff_s = FAR
     world.agents.acts["001"].append(overloaded())
     async with world.batch(ticket()) as batch:
@@ -225,7 +225,7 @@ async def test_a_parked_ticket_that_is_given_up_while_its_time_comes(world: Worl
             world.pass_time(2 * FAR)
             batch.pool._wake.set()
 
-        world.disk.at(a(ev.Wished, verb="cancel"), its_time_comes)
+        world.disk.at(a(ev.LetterPosted, verb="cancel"), its_time_comes)
         batch.submit("cancel", ["001"])
         await world.until(lambda: batch.board["001"].state is State.CANCELLED)
     assert len(world.agents.sessions) == 1

@@ -15,7 +15,7 @@ from supervisor.core import events as ev
 from supervisor.core.effects import EffectRequest, EffectState
 from supervisor.core.model import State
 from supervisor.core.verbs import VERBS
-from supervisor.engine import requests
+from supervisor.engine import mailroom, requests
 from supervisor.engine.address import SOCKET
 from supervisor.engine.socket import serve
 from tests.engine import acts
@@ -65,7 +65,7 @@ async def test_a_verb_is_on_the_disk_when_it_is_answered(world: World) -> None:
             ("003-c", True, "is paused"),
             ("9", False, 'there is no ticket "9"'),
         ]
-        written = [e.ticket for e in world.disk.written if isinstance(e, ev.Wished) and e.verb == "interrupt"]
+        written = [e.ticket for e in world.disk.written if isinstance(e, ev.LetterPosted) and e.verb == "interrupt"]
         assert sorted(written) == ["001-a", "003-c"]
         await world.until(lambda: batch.board["001-a"].state is State.PAUSED)
         assert batch.board["002-b"].state is State.RUNNING
@@ -83,7 +83,7 @@ async def test_all_are_interrupted_together(world: World) -> None:
 
 async def test_a_disk_that_refuses_is_told(world: World) -> None:
     async with _running(world) as batch:
-        world.disk.refuse_at(a(ev.Wished))
+        world.disk.refuse_at(a(ev.LetterPosted))
         answer = await _ask(world, do="verb", verb="cancel", tickets=["001-a"])
         assert answer["tickets"] == [{"ticket": "001-a", "accepted": False, "says": "the disk is full"}]
         assert batch.board["001-a"].pending is None, "nothing is under way"
@@ -97,9 +97,8 @@ async def test_a_batch_that_stops_takes_no_verbs(world: World) -> None:
         assert "stopping" in answer["tickets"][0]["says"]
 
 
-async def test_every_verb_of_the_table_says_what_it_will_do(world: World) -> None:
-    async with _running(world) as batch:
-        assert all(requests.will(verb, t) for verb in VERBS for t in batch.board)
+async def test_every_verb_of_the_table_says_what_it_will_do() -> None:
+    assert all(mailroom.will(verb, at_work) for verb in VERBS for at_work in (False, True))
 
 
 async def test_the_command_goes_to_the_running_supervisor(world: World, capsys: pytest.CaptureFixture[str]) -> None:

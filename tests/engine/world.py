@@ -27,7 +27,7 @@ from tests.engine.acts import hang
 from tests.engine.fake_session import Agents
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from supervisor.core.model import AttemptRecord, TicketSnapshot
     from supervisor.engine.context import Engine
@@ -143,17 +143,24 @@ class World:
         engine.clock = self.now
         engine.backoff_s = self.backoff_s
         store = engine.journal.store
-        append = store.append
+        append, append_all = store.append, store.append_all
 
         async def watched(event: ev.Event, snapshot: TicketSnapshot) -> None:
             self.disk.before(event)
             await append(event, snapshot)
 
+        async def all_watched(moves: Sequence[tuple[ev.Event, TicketSnapshot]]) -> None:
+            for event, _ in moves:
+                self.disk.before(event)
+            await append_all(moves)
+
         store.append = watched  # type: ignore[method-assign]
+        store.append_all = all_watched  # type: ignore[method-assign]
         engine.board.listen(self._on_event)
 
     def _on_event(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> None:
-        if after.state in RESTING and after.state is not before.state and self.agents.open(after.id):
+        rests = after.state in RESTING and not after.live
+        if rests and after.state is not before.state and self.agents.open(after.id):
             self.agents.fault(f"{after.id} is {after.state} while its agent works")
         self._wake()
 
@@ -163,7 +170,8 @@ class World:
     async def until(self, true: Callable[[], object]) -> None:
         """Wait until something of the board or the agents is so."""
         while not true():
-            self._changed = anyio.Event()
+            if self._changed.is_set():  # others may be waiting for the same one
+                self._changed = anyio.Event()
             await self._changed.wait()
 
     async def begin(self) -> str:

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from supervisor.core import events as ev
+from supervisor.core.ask_fold import AskEvent
 from supervisor.core.board import Board
 from supervisor.core.errors import StoreError
 from supervisor.core.model import Mode, Outcome, PromptKind, State, TicketSnapshot
-from supervisor.store import tickets
+from supervisor.store import asks, tickets
 from supervisor.store.database import connect, connect_readonly
 from supervisor.store.driver import sqlite3
 from supervisor.store.tickets import TicketStore
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-def _own_session(event: ev.Event) -> ev.Event:
-    """Two tickets never share a session; the store refuses it, so the random events keep to that."""
+def _own_ids(event: ev.Event) -> ev.Event:
+    """Two tickets never share a session or an ask; the store refuses it, so the random events keep to that."""
     if isinstance(event, ev.AttemptStarted | ev.SessionReplaced):
         return replace(event, session_id=f"{event.ticket}-{event.session_id}")
-    return event
+    return replace(event, id=f"{event.ticket}-{event.id}") if isinstance(event, AskEvent) else event
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(events=st.lists(lasting.map(_own_session), max_size=30))
+@given(events=st.lists(lasting.map(_own_ids), max_size=30))
 def test_a_reopened_store_and_its_replay_equal_the_live_board(
     tmp_path_factory: pytest.TempPathFactory, events: list[ev.Event]
 ) -> None:
@@ -56,6 +57,10 @@ def test_a_reopened_store_and_its_replay_equal_the_live_board(
     for event in tickets.events(again):
         replayed.apply(event)
     assert replayed.rows() == board.rows()
+    known = {row["id"]: asks.ask(again, row["id"]) for row in again.query("SELECT id FROM asks")}
+    assert known == {ask.id: ask for ask in board.asks()}
+    pending = {ask.id for ask in board.asks() if ask.waits or ask.granted}
+    assert {ask.id for ask in asks.pending(again)} == pending
     again.close()
 
 
@@ -140,7 +145,7 @@ async def test_a_cancelled_caller_does_not_undo_its_write(store: TicketStore) ->
 async def test_a_damaged_file_is_named_with_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     path.write_bytes(b"this is not a database, but long enough to look like a header" * 20)
-    with pytest.raises(StoreError, match="move it aside"):
+    with pytest.raises(StoreError, match=r"not a database.*doctor --repair"):
         await TicketStore(path).open()
 
 

@@ -1,0 +1,131 @@
+"""What verbs are told beside their tickets: checked once, made absolute once, for every way they come in.
+
+``checked`` takes what a shell or a dialog sent and returns what the letter will hold: absolute values, so that carrying
+a letter out twice is the same as once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from supervisor.core.verbs import BUDGET, FORK, MESSAGE, PRIORITY, REWIND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from supervisor.core.model import TicketSnapshot
+    from supervisor.core.verbs import Verb
+
+Args = dict[str, Any]
+MAX_TEXT = 100_000
+"""Most characters of a message or of a fork's prompt."""
+MAX_USD = 1_000_000.0
+MAX_TURNS = 1_000_000
+
+
+class BadArgs(ValueError):  # noqa: N818
+    """A verb was told something that makes no sense. The text is for whoever gave it."""
+
+
+def checked(verb: Verb, ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    """Return what the letter holds. Raises BadArgs."""
+    check = _CHECKS.get(verb.name)
+    return check(ticket, told) if check is not None else {}
+
+
+def _text(told: Mapping[str, Any], name: str, what: str, *, needed: bool = True) -> str:
+    value = told.get(name, "")
+    if not isinstance(value, str):
+        raise BadArgs(f"{what} must be text")
+    if needed and not value.strip():
+        raise BadArgs(f"{what} is blank")
+    if len(value) > MAX_TEXT:
+        raise BadArgs(f"{what} has {len(value):,} characters, more than {MAX_TEXT:,}")
+    return value
+
+
+def _flag(told: Mapping[str, Any], name: str) -> bool:
+    value = told.get(name, False)
+    if not isinstance(value, bool):
+        raise BadArgs(f'"{name}" must be true or false')
+    return value
+
+
+def _number(told: Mapping[str, Any], name: str, least: float, most: float) -> float | None:
+    value = told.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise BadArgs(f'"{name}" must be a number')
+    if not least <= value <= most:
+        raise BadArgs(f'"{name}" must be between {least:g} and {most:g}')
+    return value
+
+
+def _whole(told: Mapping[str, Any], name: str, least: int, most: int) -> int | None:
+    value = _number(told, name, least, most)
+    if value is not None and value != int(value):
+        raise BadArgs(f'"{name}" must be a whole number')
+    return None if value is None else int(value)
+
+
+def _message(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    return {"text": _text(told, "text", "the message"), "now": _flag(told, "now")}
+
+
+def _budget(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    """Absolute: ``budget_usd``, or ``raise_usd`` on top of what it has; ``max_turns`` likewise."""
+    budget, more = _number(told, "budget_usd", 0, MAX_USD), _number(told, "raise_usd", -MAX_USD, MAX_USD)
+    turns = _whole(told, "max_turns", 1, MAX_TURNS)
+    if budget is None and more is None and turns is None and not _flag(told, "no_budget"):
+        raise BadArgs("say a sum, as in 2.50 or +1, or how many turns")
+    if more is not None:
+        if ticket.budget_usd is None:
+            raise BadArgs(f"{ticket.id} has no budget that could be raised")
+        budget = max(0.0, ticket.budget_usd + more)
+    if _flag(told, "no_budget"):
+        budget = None
+    elif budget is None:
+        budget = ticket.budget_usd
+    return {"budget_usd": budget, "max_turns": ticket.max_turns if turns is None else turns}
+
+
+def _priority(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    value = _whole(told, "priority", -1_000_000, 1_000_000)
+    if value is None:
+        raise BadArgs("say a whole number; higher starts earlier")
+    return {"priority": value}
+
+
+def _fork(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    """``at`` is the uuid of a message that may be cut after, empty for now; ``files`` says as of when."""
+    files = told.get("files", "then")
+    if files not in ("now", "then"):
+        raise BadArgs('"files" is "now" or "then"')
+    return {
+        "prompt": _text(told, "prompt", "the fork's prompt"),
+        "at": _text(told, "at", "the place", needed=False),
+        "files": files,
+        "title": _text(told, "title", "the title", needed=False),
+        "budget_usd": _number(told, "budget_usd", 0, MAX_USD),
+        "max_turns": _whole(told, "max_turns", 1, MAX_TURNS),
+        "model": _text(told, "model", "the model", needed=False),
+    }
+
+
+def _rewind(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    """``to`` is the uuid of a prompt, or of the snapshot to go back to; ``source`` says what restores the files."""
+    source = told.get("source", "snapshot")
+    if source not in ("snapshot", "checkpoint", "undo"):
+        raise BadArgs('"source" is "snapshot", "checkpoint" or "undo"')
+    return {"to": _text(told, "to", "the prompt", needed=source != "undo"), "source": source}
+
+
+_CHECKS: dict[str, Callable[[TicketSnapshot, Mapping[str, Any]], Args]] = {
+    MESSAGE.name: _message,
+    BUDGET.name: _budget,
+    PRIORITY.name: _priority,
+    FORK.name: _fork,
+    REWIND.name: _rewind,
+}
