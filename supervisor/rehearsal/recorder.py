@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.core.effects import EffectState
 from supervisor.engine.effects import Verdict
+from supervisor.rehearsal.script import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,8 @@ class Recorder:
     def __call__(self, spec: EffectSpec, held: EffectRecord) -> Verdict:
         """Return the ending of an effect: that of the step which calls it, the n-th step for its n-th run."""
         tool = f"mcp__effects__{spec.name}"
-        steps = [s for s in self._scripts.get(held.ticket, ()) if s.get("tool") == tool]
+        script = self._scripts.get(owner_of(held.ticket, self._scripts), ())
+        steps = [s for s in script if s.get("tool") == tool]
         step = steps[min(held.attempt, len(steps)) - 1] if steps else {}
         state = EffectState(step.get("effect", EffectState.DONE))
         said = step.get("outcome", _RECORDED)
