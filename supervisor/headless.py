@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -29,6 +30,7 @@ class Printer:
         self._as_json = as_json
         self._lines: deque[str] = deque()
         self._more = anyio.Event()
+        self._writing = threading.Lock()
         board.listen(self._on_event)
 
     def say(self, words: str) -> None:
@@ -47,17 +49,20 @@ class Printer:
 
     async def flush(self) -> None:
         """Write what has come in so far. A reader that went away is no reason to stop the batch."""
-        text = "".join(f"{line}\n" for line in self._lines)
-        self._lines.clear()
-        if text:
-            await anyio.to_thread.run_sync(self._write, text, abandon_on_cancel=True)
+        if self._lines:
+            await anyio.to_thread.run_sync(self._write, abandon_on_cancel=True)
 
-    def _write(self, text: str) -> None:
-        try:
-            self._out.write(text)
-            self._out.flush()
-        except (BrokenPipeError, ValueError, OSError):
-            return
+    def _write(self) -> None:
+        """Take the lines and write them. Taken here, so that a writer that is cancelled before it began loses none."""
+        with self._writing:
+            text = ""
+            while self._lines:
+                text += f"{self._lines.popleft()}\n"
+            try:
+                self._out.write(text)
+                self._out.flush()
+            except (BrokenPipeError, ValueError, OSError):
+                return
 
     def _put(self, line: str) -> None:
         self._lines.append(line)
@@ -69,12 +74,10 @@ class Printer:
         self._put(self._json(after, event.at) if self._as_json else self._text(after, event.at))
 
     def _worth_a_line(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> bool:
-        if isinstance(event, ev.Retrying):
+        if isinstance(event, ev.Retrying) or before.state is not after.state:
             return True
         if not isinstance(event, ev.StateChanged):
             return False
-        if before.state is not after.state:
-            return True
         return after.state in _SAME_STATE_WORTH_A_LINE and before.detail != after.detail
 
     def _text(self, t: TicketSnapshot, at: float) -> str:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _LAST_LINES_S = 2.0
 """How long a reader that has stopped reading may delay our end."""
+EXIT_FAULT = 70
+"""Exit code when the screen ended by a fault of its own: what the tickets came to is not all there is to say."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -43,10 +45,14 @@ class Ending:
     """How the run is told to end."""
 
     signal: signal.Signals | None = None
+    screen_fell: bool = False
+    """The screen ended by a fault of its own, and the batch because of that."""
 
     def code(self, batch: Batch) -> int:
-        """Return the exit code: 128 + the signal, else what the tickets call for."""
-        return 128 + self.signal if self.signal is not None else exit_code(batch.board)
+        """Return the exit code: 128 + the signal, or that of a fault, else what the tickets call for."""
+        if self.signal is not None:
+            return 128 + self.signal
+        return EXIT_FAULT if self.screen_fell else exit_code(batch.board)
 
 
 async def run_batch(
@@ -91,6 +97,8 @@ async def _listen(group: TaskGroup, batch: Batch) -> None:
 async def _print(batch: Batch, as_json: bool) -> int:
     ending = Ending()
     printer = Printer(batch.board, as_json=as_json)
+    holds = batch.engine.holds
+    holds.listen(lambda: printer.say(holds.words or "new tickets start again"))
     try:
         async with anyio.create_task_group() as group:
             await group.start(_watch_signals, batch, ending)
@@ -109,6 +117,7 @@ async def _draw(batch: Batch) -> int:
     from supervisor.app.app import SuperviseApp
 
     _calm_collector()
+    await batch.restore_pause()
     ending = Ending()
     ready = anyio.Event()
     app = SuperviseApp(batch, on_ready=ready.set)
@@ -131,6 +140,7 @@ async def _draw(batch: Batch) -> int:
         try:
             await app.run_async()
         finally:
+            ending.screen_fell = not batch.pool.finished.is_set()
             batch.request_stop()
             ready.set()
             with anyio.CancelScope(shield=True):

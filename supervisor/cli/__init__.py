@@ -8,14 +8,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from supervisor import __version__
-from supervisor.cli import batch, effects, verbs
+from supervisor.cli import asks, batch, care, effects, places, slots, verbs
 from supervisor.cli.common import EXIT_CODES, complain
 from supervisor.core.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COMMANDS = (*batch.COMMANDS, *verbs.COMMANDS, *effects.COMMANDS)
+_PARTS = (batch, verbs, places, asks, slots, effects, care)
+_COMMANDS = tuple(name for part in _PARTS for name in part.COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run_command(argv: Sequence[str]) -> int:
     """Run one command and return its exit code. Every refusal is one line for each fault, and code 2."""
     try:
-        args = _parser().parse_args(_with_default_command(argv))
+        args = _parsed(_with_default_command(argv))
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 2
     try:
@@ -40,6 +41,17 @@ def run_command(argv: Sequence[str]) -> int:
         complain(_refusal(error))
         return 2
     return code
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line. Words of a verb may stand on both sides of its options, which argparse cannot do."""
+    parser = _parser()
+    args, left = parser.parse_known_args(argv)
+    if left and (not hasattr(args, "tickets") or any(word.startswith("-") for word in left)):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    if left:
+        args.tickets.extend(left)
+    return args
 
 
 def _refusal(error: SupervisorError) -> str:
@@ -63,9 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"supervise {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    batch.add_to(commands)
-    verbs.add_to(commands)
-    effects.add_to(commands)
+    for part in _PARTS:
+        part.add_to(commands)
     return parser
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.control_client import ask
-from supervisor.core.errors import LockedError
+from supervisor.core.errors import LockedError, SupervisorError
 from supervisor.engine.address import STATE_DIR
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ exit codes:
   1  some tickets failed
   2  bad usage or configuration; nothing was started
   3  something needs a person (this beats 1)
+  70  the screen failed by a fault of ours; agents rest, and the next start goes on
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM; nothing is lost, the next start goes on
 """
 VERB_EXIT_CODES = """\
@@ -31,6 +32,13 @@ exit codes:
   2  bad usage, or no such batch
 """
 _ROUNDS = 10
+
+
+class BadUsage(SupervisorError):  # noqa: N818
+    """The command line makes no sense."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(f"{what}: {remedy}" if remedy else what)
 
 
 def add_command(

@@ -149,7 +149,7 @@ def _show(args: argparse.Namespace) -> int:
 def _find(state_dir: Path, name: str) -> EffectRecord:
     """Return the effect that a key, or how it begins, stands for. Raises StoreError."""
     from supervisor.core.errors import StoreError
-    from supervisor.engine.requests import find_name
+    from supervisor.engine.request_fields import find_name
     from supervisor.store.glance import glance
 
     with glance(state_dir) as seen:

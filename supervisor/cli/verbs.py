@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from supervisor.cli.common import VERB_EXIT_CODES, add_batch, add_command, complain, request, say, where
+from supervisor.cli.common import (
+    VERB_EXIT_CODES,
+    BadUsage,
+    add_batch,
+    add_command,
+    complain,
+    is_asked,
+    request,
+    say,
+    user,
+    where,
+)
+from supervisor.cli.told import ASKED, TELLERS, Told, read_limits
 from supervisor.core.text import safe_line
-from supervisor.core.verbs import RESUME, VERBS, Verb
+from supervisor.core.verbs import BUDGET, BY_NAME, FORK, NOT_BY_ALL, RESUME, REWIND, VERBS, Verb
 
 if TYPE_CHECKING:
     import argparse
@@ -16,28 +29,70 @@ if TYPE_CHECKING:
 
     from supervisor.cli.common import Commands
 
-COMMANDS = tuple(verb.name for verb in VERBS)
+COMMANDS = tuple(verb.name for verb in VERBS if verb not in (FORK, REWIND))
 _ALL = "every ticket it applies to"
 
 
 def add_to(commands: Commands) -> None:
-    """Add a command for each verb."""
-    for verb in VERBS:
+    """Add a command for each verb that may be given to many tickets."""
+    for name in COMMANDS:
+        verb, teller = BY_NAME[name], TELLERS.get(name)
         parser = add_command(commands, verb.name, verb.help, verb.example, VERB_EXIT_CODES)
         parser.add_argument(
             "tickets", nargs="*", metavar="TICKET", help="its id, or how the id begins if that is enough"
         )
-        less = ", but not what is done or cancelled" if verb is RESUME else ""
+        if teller is not None:
+            parser.add_argument("words", nargs="?", metavar=teller.what, help=teller.help)
+            teller.add(parser)
+        if verb is RESUME:
+            parser.add_argument("--budget", metavar="USD", help="first set the budget, or raise it: 2.50 or +1")
+            parser.add_argument("--turns", type=int, metavar="N", help="first allow so many turns for each prompt")
+        less = ", but not what is done or cancelled" if verb in NOT_BY_ALL else ""
         parser.add_argument("--all", action="store_true", help=f"{_ALL}{less}")
+        if name in ASKED:
+            parser.add_argument("-y", "--yes", action="store_true", help="do not ask first")
         add_batch(parser)
         parser.set_defaults(do=partial(_give, verb, parser))
 
 
 def _give(verb: Verb, parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
-    if args.all is bool(args.tickets):
-        complain(f"{parser.format_usage()}supervise {verb.name}: error: name one or more tickets, or give --all")
+    tickets, told = _read(verb, args)
+    if args.all is bool(tickets):
+        then = f", then {TELLERS[verb.name].what}" if verb.name in TELLERS else ""
+        complain(f"{parser.format_usage()}supervise {verb.name}: error: name one or more tickets, or give --all{then}")
         return 2
-    reply = request(where(args), {"do": "verb", "verb": verb.name, "tickets": args.tickets, "all": args.all})
+    if verb.name in ASKED and not args.yes and not is_asked(ASKED[verb.name]):
+        complain("nothing was done; --yes does it without asking")
+        return 1
+    if verb is RESUME and (args.budget is not None or args.turns is not None):
+        code = give(BUDGET, args, tickets, read_limits(args.budget, args.turns))
+        if code:
+            return code
+    return give(verb, args, tickets, told)
+
+
+def _read(verb: Verb, args: argparse.Namespace) -> tuple[list[str], Told]:
+    """Return the tickets that are meant, and what they are told: the last word, unless the options say it all."""
+    teller, words = TELLERS.get(verb.name), list(args.tickets)
+    if teller is None:
+        return words, {}
+    if args.words is not None:
+        words.append(args.words)
+    says_all = teller.is_optional and teller.read(None, args)
+    if says_all and (args.all or len(words) < _TICKET_AND_WORDS):
+        return words, teller.read(None, args)
+    if not words:
+        raise BadUsage(f"say {teller.what}", teller.help)
+    return words[:-1], teller.read(words[-1], args)
+
+
+_TICKET_AND_WORDS = 2
+
+
+def give(verb: Verb, args: argparse.Namespace, tickets: Sequence[str], told: Told, timeout_s: float = 5.0) -> int:
+    """Give a verb to tickets, say what came of it for each, and return the exit code."""
+    wish = {"do": "verb", "verb": verb.name, "tickets": list(tickets), "all": getattr(args, "all", False), "args": told}
+    reply = request(where(args), {**wish, "id": str(uuid.uuid4()), "actor": user()}, timeout_s)
     if "error" in reply:
         complain(f"supervise: {safe_line(str(reply['error']))}")
         return 1

@@ -10,6 +10,7 @@ from supervisor.core import events as ev
 from supervisor.core.model import State, TicketSnapshot, Why
 from supervisor.store.database import connect
 from supervisor.store.glance import glance
+from supervisor.store.mailbox import open_letters
 from supervisor.store.owner import this_process
 from supervisor.store.tickets import append
 from tests.store import ledgers
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.core.effects import EffectRecord
+    from supervisor.core.letters import Letter
 
 DEAD = replace(this_process(), start=1)
 """Our pid, at a time when it was another process: proved dead."""
@@ -55,6 +57,18 @@ def states(state_dir: Path) -> dict[str, State]:
     """Return what the tickets are on the disk."""
     with glance(state_dir) as seen:
         return {t.id: t.state for t in seen.tickets()}
+
+
+def by_id(state_dir: Path) -> dict[str, TicketSnapshot]:
+    """Return the tickets as they are on the disk."""
+    with glance(state_dir) as seen:
+        return {t.id: t for t in seen.tickets()}
+
+
+def letters(state_dir: Path) -> tuple[Letter, ...]:
+    """Return the verbs that wait for the next supervisor."""
+    with closing(connect(state_dir / "state.db")) as db:
+        return open_letters(db)
 
 
 def effect(state_dir: Path, op: str = "deploy") -> EffectRecord:

@@ -279,7 +279,7 @@ def test_a_claim_can_be_decided_once_its_owner_is_proved_dead(
 def test_a_probe_needs_a_supervisor(shell: Shell) -> None:
     code, _, err = shell("probe", KEY)
     assert code == 1
-    assert "no supervisor is running: start it, then probe" in err
+    assert "no supervisor is running: start it, then try again" in err
 
 
 def test_text_that_no_table_can_hold(place: Path, shell: Shell) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from supervisor.cli import run_command
 from supervisor.control_client import ask
-from supervisor.core.model import State, Why
-from supervisor.core.verbs import VERBS, Verb
+from supervisor.core.model import RESTING, State, TicketSnapshot, Why
+from supervisor.core.verbs import BY_NAME, VERBS, Verb
 from supervisor.engine.lock import BatchLock
-from tests.cli.places import leave, states, ticket
+from tests.cli.places import by_id, leave, letters, states, ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,12 @@ S = State
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A batch with a ticket in every state."""
-    return leave(tmp_path / "state", *(ticket(f"{n:03}-{state.value}", state) for n, state in enumerate(State)))
+    return leave(tmp_path / "state", *(_worked(f"{n:03}-{state.value}", state) for n, state in enumerate(State)))
+
+
+def _worked(ident: str, state: State) -> TicketSnapshot:
+    begun = {} if state is S.QUEUED else {"session_id": f"session {ident}", "attempts": 1}
+    return ticket(ident, state, budget_usd=1.0, **begun)
 
 
 @pytest.fixture
@@ -50,6 +55,14 @@ APPLIES: dict[str, dict[State, State]] = {
     "resume": dict.fromkeys((S.NEEDS_YOU, S.PAUSED, S.DONE, S.FAILED, S.CANCELLED), S.QUEUED),
     "cancel": dict.fromkeys((s for s in S if s not in (S.DONE, S.CANCELLED)), S.CANCELLED),
 }
+TOLD = {
+    "message": ("Hello.",),
+    "budget": ("2.50",),
+    "priority": ("3",),
+    "start-over": ("--yes",),
+    "fork": ("Another way.",),
+    "rewind": ("--to", "1", "--yes"),
+}
 
 
 @pytest.mark.parametrize("verb", APPLIES)
@@ -62,6 +75,61 @@ def test_every_verb_in_every_state(place: Path, shell: Shell, verb: str, state: 
     assert code == (0 if to else 1)
     assert out.startswith(f"{ident}  {'accepted' if to else 'refused'}: ")
     assert states(place) == {**before, ident: to or state}
+
+
+@pytest.mark.parametrize("verb", TOLD)
+@pytest.mark.parametrize("state", State)
+def test_verbs_that_are_told_something_are_letters_for_the_next_supervisor(
+    place: Path, shell: Shell, verb: str, state: State
+) -> None:
+    """A message also takes a resting ticket up; what does not apply is refused and leaves no letter."""
+    ident = next(i for i, s in states(place).items() if s is state)
+    before, ticket = states(place), by_id(place)[ident]
+    applies = BY_NAME[verb].refusal(ticket) is None
+    code, out, err = shell(verb, ident, *TOLD[verb], "--state-dir", place)
+    assert (code, err) == (0 if applies else 1, "")
+    assert out.startswith(f"{ident}  {'accepted' if applies else 'refused'}: ")
+    is_set = verb in ("budget", "priority")
+    left = [verb] if applies and not is_set else []
+    assert [letter.verb for letter in letters(place) if letter.actor] == left
+    if is_set and applies:
+        after = by_id(place)[ident]
+        assert (after.budget_usd, after.priority) == ((2.5, 0) if verb == "budget" else (1.0, 3))
+    wakes = verb == "message" and state in RESTING and applies
+    assert states(place) == {**before, ident: State.QUEUED if wakes else state}
+
+
+def test_words_may_stand_on_both_sides_of_options(place: Path, shell: Shell) -> None:
+    for argv in (("005", "--now", "Stop that."), ("--now", "005", "Stop that."), ("005", "Stop that.", "--now")):
+        assert shell("message", *argv, "--state-dir", place)[0] == 0
+    assert [dict(letter.args) for letter in letters(place)] == [{"text": "Stop that.", "now": True}] * 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("message", "005"), "then TEXT"),
+        (("message", "005", " "), "blank"),
+        (("message",), "say TEXT"),
+        (("budget", "005", "much"), '"much" is no sum'),
+        (("budget", "005"), "then USD"),
+        (("priority", "005", "first"), "no whole number"),
+        (("fork", "005"), "say what the fork shall do"),
+        (("rewind", "005", "--to", "1"), "nobody can be asked here"),
+        (("rewind", "005", "--to", "1", "--undo"), "--undo goes alone"),
+    ],
+)
+def test_bad_usage_says_what_is_missing(place: Path, shell: Shell, argv: tuple[str, ...], words: str) -> None:
+    code, out, err = shell(*argv, "--state-dir", place)
+    assert code in (1, 2)
+    assert words in out + err
+    assert letters(place) == ()
+
+
+def test_resume_can_raise_the_limits_first(place: Path, shell: Shell) -> None:
+    assert shell("resume", "005", "--budget", "+7", "--turns", "9", "--state-dir", place)[0] == 0
+    after = by_id(place)["005-paused"]
+    assert (after.state, after.budget_usd, after.max_turns) == (State.QUEUED, 8.0, 9)
 
 
 def test_interrupting_what_a_dead_supervisor_left_running_is_refused(place: Path, shell: Shell) -> None:
