@@ -1,249 +1,182 @@
-"""The live tail of one ticket's conversation.
-
-It follows the end until the operator scrolls up, says then how much has come below, and lays out what is older only
-when somebody goes there.
-"""
+"""One ticket's conversation, with what the operator can do to read it: fold, find, copy, and leave it to a pager."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.strip import Strip
+from textual.message import Message
 from textual.widget import Widget
 
-from widgets.cells import Cell, Piece, Tone
-from widgets.lines import LineView
-from widgets.tones import TONE_CLASSES, tone_css
-from widgets.transcript_lines import TranscriptLines
+from widgets.transcript_finder import Finder
+from widgets.transcript_plain import plain, plain_transcript
+from widgets.transcript_scroll import TranscriptScroll
+from widgets.transcript_search_bar import SearchBar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from textual import events
 
-    from supervisor.core.model import Entry
+    from supervisor.core.board import Transcript
+    from widgets.cells import Cell
+    from widgets.transcript_items import Item
+    from widgets.transcript_rows import Row
+    from widgets.transcript_search import Find
 
-_BLANK: Piece = (" ", Tone.PLAIN)
+_SEARCHING = frozenset({"step", "end_search"})
+"""Actions that are there only while a search is."""
 
 
-class TranscriptView(LineView):
+class TranscriptView(TranscriptScroll):
     """What the agent of one ticket says and does."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES | {"transcript--hint"}
-    DEFAULT_CSS = """
-    TranscriptView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; height: 1fr; }
-    TranscriptView .transcript--hint { background: $panel; color: $text-accent; }
-    """ + tone_css("TranscriptView")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_lines(1)", "Down", show=False),
-        Binding("k,up", "scroll_lines(-1)", "Up", show=False),
-        Binding("pagedown,ctrl+d", "scroll_pages(1)", "Page down", show=False),
-        Binding("pageup,ctrl+u", "scroll_pages(-1)", "Page up", show=False),
+        Binding("j,down", "move(1)", "Down", show=False),
+        Binding("k,up", "move(-1)", "Up", show=False),
+        Binding("J", "move_entry(1)", "Next entry", show=False),
+        Binding("K", "move_entry(-1)", "Previous entry", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False),
         Binding("home", "top", "Oldest", show=False),
         Binding("end,G", "follow", "Newest, and follow", show=False),
+        Binding("enter", "enter", "Fold or unfold; while searching, the next find", show=False),
+        Binding("o", "fold_all", "Unfold or fold all", show=False),
+        Binding("slash", "search", "Search", show=False),
+        Binding("n", "step(1)", "Next find", show=False),
+        Binding("N", "step(-1)", "Previous find", show=False),
+        Binding("escape", "end_search", "End the search", show=False),
+        Binding("y", "copy", "Copy the entry", show=False),
+        Binding("v", "read", "Read all in the pager", show=False),
     ]
+
+    class ReadingWanted(Message):
+        """The operator wants to read the transcript in a program that is made for it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+            """All that is in memory, as plain text that controls no terminal."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._ticket: str | None = None
-        self._empty = ""
-        self._text = TranscriptLines(0)
-        self._waiting: list[Entry] = []
-        """Entries that came before the first layout, when no width was known."""
-        self._strips: dict[int, Strip] = {}
-        self._is_following = True
-        self._unseen = 0
+        self._finder: Finder | None = None
+        self._bar: SearchBar | None = None
 
-    # What others see and do
+    def show(self, ticket_id: str | None, source: Transcript | None, empty: str = "") -> None:
+        """Show what a ticket's transcript holds now; see `TranscriptScroll.show`."""
+        before = self._lines.next_seq
+        super().show(ticket_id, source, empty)
+        if self._finder is not None and self._lines.next_seq != before:
+            self._finder.look_again(self._lines)
+            self._tell_finds()
 
-    @property
-    def ticket(self) -> str | None:
-        """Id of the ticket shown."""
-        return self._ticket
+    def begin(self, ticket_id: str | None) -> None:
+        """Forget the ticket shown, and begin with another; a search ends."""
+        if self._finder is not None:
+            self.action_end_search()
+        super().begin(ticket_id)
 
-    @property
-    def is_following(self) -> bool:
-        """Whether new lines scroll into view by themselves."""
-        return self._is_following
+    # Folding
 
-    @property
-    def unseen(self) -> int:
-        """Lines that came below while not following."""
-        return self._unseen
+    def action_enter(self) -> None:
+        """Fold or unfold the entry under the cursor; while searching go to the next find."""
+        if self._finder is not None:
+            self.action_step(1)
+        elif self.here is not None:
+            self._fold(self.here[0])
 
-    def wants(self, ticket_id: str | None) -> int:
-        """Return the seq of the first entry of that ticket which is not shown yet."""
-        if ticket_id != self._ticket:
-            return 0
-        return self._waiting[-1].seq + 1 if self._waiting else self._text.next_seq
+    def action_fold_all(self) -> None:
+        """Unfold everything, or leave only those unfolded that always are."""
+        self.lay_again(lambda: self._lines.fold_all(not self._lines.all_open))
 
-    def show(self, ticket_id: str | None, entries: Sequence[Entry], empty: str = "") -> None:
-        """Append a ticket's new entries; another ticket than before starts from an empty view.
-
-        Args:
-            ticket_id: The ticket; None shows nothing.
-            entries: Entries from ``wants(ticket_id)`` on, oldest first. Those already shown are left out.
-            empty: What to say while there are none.
-        """
-        is_other, reads_otherwise = ticket_id != self._ticket, empty != self._empty
-        self._empty = empty
-        if is_other:
-            self._forget_ticket(ticket_id)
-        wanted = self.wants(ticket_id)
-        fresh = [entry for entry in entries if entry.seq >= wanted]
-        if fresh and self._room:
-            self._take(fresh)
-        elif fresh:
-            self._waiting += fresh
-        if fresh or is_other:
-            self._settle()
-        elif reads_otherwise and not self._text.lines:
-            self.refresh()
-
-    # Keys, mouse, size
-
-    def scroll_lines(self, by: int) -> None:
-        """Scroll by lines, laying out what is older where that is met."""
-        self._go_to(self.scroll_offset.y + by)
-
-    def action_scroll_lines(self, by: int) -> None:
-        """Scroll by lines."""
-        self.scroll_lines(by)
-
-    def action_scroll_pages(self, by: int) -> None:
-        """Scroll by pages."""
-        self._go_to(self.scroll_offset.y + by * max(1, self._height - 1))
-
-    def action_top(self) -> None:
-        """Go to the oldest line kept."""
-        while self._text.has_older:
-            self._load_older()
-        self._go_to(0)
-
-    def action_follow(self) -> None:
-        """Go to the newest line and stay there."""
-        self._go_to(len(self._text.lines))
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow at the end, and only there, however the view came to where it is."""
-        super().watch_scroll_y(old_value, new_value)
-        at_end = round(new_value) >= self._last_top
-        if at_end != self._is_following:
-            self._is_following = at_end
-            self.refresh()
-        if at_end:
-            self._unseen = 0
-
-    def on_resize(self) -> None:
-        """Lay out again where the width changed."""
-        if self._room and self._room != self._text.width:
-            self._reflow()
-        self._settle()
-
-    # Drawing
-
-    def forget_lines(self) -> None:
-        """Draw every line anew when it is next shown."""
-        self._strips.clear()
-
-    def draw_line(self, y: int, width: int, top: int) -> Strip:
-        """Draw a line, with the hint of what is below over the end of the last one."""
-        place = y + top
-        if place >= len(self._text.lines):
-            empty: Cell = ((f" {self._empty}", Tone.FAINT),) if not self._text.lines and y == 0 else ()
-            return self.palette.line(empty, width)
-        number = place + self._text.first_number
-        strip = self._strips.get(number)
-        if strip is None or strip.cell_length != width:
-            strip = self._strips[number] = self.palette.line((_BLANK, *self._text.lines[place]), width)
-        if self._unseen and not self._is_following and y == self._height - 1:
-            return self._with_hint(strip, width)
-        return strip
-
-    def _with_hint(self, strip: Strip, width: int) -> Strip:
-        words = f" ↓ {self._unseen} new below · end "
-        hint = self.palette.strip([(words, Tone.PLAIN)], cell_len(words), self.palette["transcript--hint"])
-        return Strip.join([strip.crop(0, max(0, width - hint.cell_length)), hint]).crop(0, width)
-
-    # Lines
-
-    @property
-    def _room(self) -> int:
-        """Cells of a line after the blank one on the left; 0 before the first layout."""
-        width = self.scrollable_content_region.width
-        return max(8, width - 1) if width else 0
-
-    @property
-    def _height(self) -> int:
-        return self.scrollable_content_region.height
-
-    @property
-    def _last_top(self) -> int:
-        return max(0, len(self._text.lines) - self._height)
-
-    def _forget_ticket(self, ticket_id: str | None) -> None:
-        self._ticket = ticket_id
-        self._text = TranscriptLines(self._room)
-        self._waiting.clear()
-        self._strips.clear()
-        self._is_following, self._unseen = True, 0
-
-    def _take(self, entries: Sequence[Entry]) -> None:
-        if not self._text.next_seq:
-            self._text.begin(entries)
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor under the pointer; on an entry's first row, and anywhere on a folded one, turn it over."""
+        offset = event.get_content_offset(self)
+        at = self._lines.at(offset.y + self.scroll_offset.y) if offset is not None else None
+        if offset is None or at is None:
             return
-        before = len(self._text.lines)
-        for number in self._text.append(entries):
-            self._strips.pop(number, None)
-        if not self._is_following:
-            self._unseen += len(self._text.lines) - before
-        self._shift(-self._text.trim())
+        if self.unseen and offset.y == self._height - 1:
+            self.action_follow()
+        elif at[1] == 0 or not self._lines.is_open(at[0]):
+            self._fold(at[0])
+        else:
+            self.show_row(*at)
 
-    def _reflow(self) -> None:
-        """Lay out everything for the width there is now, and stay with what was at the top."""
-        top = self._text.owner(self.scroll_offset.y)
-        self._text = self._text.reflowed(self._room)
+    def _fold(self, item: Item) -> None:
+        """Turn an item over and show as much of it as fits; the view then holds it."""
+        self._cursor = (item, 0)
+        self.change(partial(self._lines.fold, item, not self._lines.is_open(item)))
+        self.show_row(item, min(len(item.rows or ()), self._height) - 1)
+        self.show_row(item, 0)
+
+    # Taking it elsewhere
+
+    def action_copy(self) -> None:
+        """Copy the entry under the cursor as plain text."""
+        if self.here is None:
+            return
+        text = plain(self.here[0].entry, self.here[0].result)
+        self.app.copy_to_clipboard(text)
+        count = text.count("\n") + 1
+        self.notify(f"Copied {count} line{'s' if count > 1 else ''}.", markup=False, timeout=2)
+
+    def action_read(self) -> None:
+        """Ask for everything to be shown in a pager."""
+        if self._lines.items:
+            self.post_message(self.ReadingWanted(plain_transcript((i.entry, i.result) for i in self._lines.items)))
+
+    # Searching
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the keys of a search to others while there is none."""
+        return self._finder is not None if action in _SEARCHING else super().check_action(action, parameters)
+
+    async def action_search(self) -> None:
+        """Begin a search, or change its words."""
+        if self._bar is not None:
+            self._bar.type_again()
+            return
+        assert isinstance(self.parent, Widget)
+        self._finder = Finder()
+        self._bar = SearchBar(partial(self._look_for, self.here), self._entered, self.action_end_search)
+        await self.parent.mount(self._bar, after=self)
+
+    def action_step(self, by: int) -> None:
+        """Go to the next find, or to the one before."""
+        if self._finder is not None:
+            self._show_find(self._finder.step(by, self._lines, self.here))
+
+    def action_end_search(self) -> None:
+        """End the search and stay where it led."""
+        self._finder, bar, self._bar = None, self._bar, None
         self._strips.clear()
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._take(waiting)
-        self._measure()
-        if not self._is_following and top is not None:
-            self._go_to(self._text.place_of(top))
-
-    def _load_older(self) -> None:
-        added = self._text.load_older()
-        self._measure()
-        self._shift(added)
-
-    def _shift(self, by: int) -> None:
-        """Keep the same lines in view when some came or went above them."""
-        if by and not self._is_following:
-            self.scroll_to(y=max(0, self.scroll_offset.y + by), animate=False, force=True)
-
-    def _settle(self) -> None:
-        """Take over the new height, fill the view, and go to the end where that is wanted."""
-        if len(self._strips) > 4 * self._height + 100:
-            self._strips.clear()
-        while self._text.has_older and len(self._text.lines) < self._height:
-            self._text.load_older()
-        following = self._is_following
-        self._measure()
-        if following:
-            self.scroll_to(y=self._last_top, animate=False, force=True)
-            self._is_following = True
         self.refresh()
+        if bar is not None:
+            if bar.has_focus_within:
+                self.focus()
+            bar.remove()
 
-    def _measure(self) -> None:
-        # Not through the reactive: that would lay out the whole screen for every line an agent says.
-        self.set_reactive(Widget.virtual_size, Size(self.scrollable_content_region.width, len(self._text.lines)))
-        self.vertical_scrollbar.window_virtual_size = len(self._text.lines)
+    def mark(self, item: Item, row: int) -> Cell:
+        """Return a row, with what was found in it marked."""
+        return self._finder.mark(item, row) if self._finder is not None else super().mark(item, row)
 
-    def _go_to(self, line: int) -> None:
-        while line < self._height and self._text.has_older:
-            before = self.scroll_offset.y
-            self._is_following = False
-            self._load_older()
-            line += self.scroll_offset.y - before
-        self.scroll_to(y=max(0, min(line, self._last_top)), animate=False, force=True)
+    def _look_for(self, near: Row | None, query: str) -> None:
+        if self._finder is not None:
+            self._show_find(self._finder.look_for(query, self._lines, near))
+
+    def _entered(self) -> None:
+        """The first find is shown since its words were typed, so it is the one to begin with."""
+        self.focus()
+
+    def _show_find(self, find: Find | None) -> None:
+        self._strips.clear()
+        self.refresh()
+        self._tell_finds()
+        if find is not None:
+            if find.row and not self._lines.is_open(find.item):
+                self.change(partial(self._lines.fold, find.item, True))
+            self.show_row(find.item, find.row)
+
+    def _tell_finds(self) -> None:
+        if self._bar is not None and self._finder is not None:
+            self._bar.tell(self._finder.words)

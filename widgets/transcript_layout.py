@@ -1,203 +1,137 @@
-"""How entries of a transcript become lines of a given width. Pure; every word passes ``core.text`` on its way."""
+"""How entries of a transcript become rows of a given width, folded or not. Pure; every word passes ``core.text``."""
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from supervisor.core.model import Entry, EntryKind
-from supervisor.core.text import clip, clusters
-from widgets.cells import Cell, Piece, Tone, clip_pieces, drawable, drawable_lines
+from supervisor.core.model import Entry, EntryKind, PromptKind
+from supervisor.core.text import clip
+from widgets.cells import Cell, Piece, Tone, clip_pieces, drawable, drawable_lines, joined, width_of
+from widgets.transcript_calls import call_rows, shows_its_diff
+from widgets.transcript_folds import INDENT, extra, first_of, more, peek, telling
+from widgets.transcript_markdown import render
+from widgets.transcript_wrap import MOST_ROWS, flow, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-PROMPT_LINES = 6
-"""Lines shown of a prompt of ours."""
-ERROR_LINES = 3
-"""Lines shown of a result that is an error."""
-TEXT_LINES = 400
-"""Most lines of one entry."""
-_INDENT = "  "
+PROMPT_ROWS = 6
+"""Rows shown of a folded prompt of ours."""
 _NESTED: Piece = ("  │ ", Tone.FAINT)
-
-_GLYPHS = {
-    "Bash": "$",
-    "Edit": "✎",
-    "MultiEdit": "✎",
-    "Write": "✎",
-    "NotebookEdit": "✎",
-    "Task": "▹",
-    "Agent": "▹",
-    "WebFetch": "↗",
-    "WebSearch": "↗",
+_LEAST = 8
+"""Cells that a row has at least, however narrow the view is."""
+_WHO = {
+    PromptKind.TASK: "task",
+    PromptKind.CONTINUE: "continue",
+    PromptKind.VERIFY: "verify",
+    PromptKind.MESSAGE: "you",
 }
-_NAMELESS = {"Bash", "Edit", "MultiEdit", "Write"}
-"""Tools whose glyph says enough."""
-_QUIET = {"Edit", "MultiEdit", "Write", "NotebookEdit"}
-"""Tools whose result, if it is no error, says only that it worked."""
 
 
-def lay_out(entry: Entry, width: int) -> list[Cell]:
-    """Return the lines of one entry, none wider than ``width``; a result that belongs to a call has its own ways."""
+def lay_out(entry: Entry, result: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    """Return the rows of one entry, at least one, none wider than ``width``.
+
+    Args:
+        entry: What is shown.
+        result: For a call of a tool what came of it, once that is known; else None.
+        width: Cells of a row; with fewer than eight, rows are cut.
+        is_open: Whether all of it is shown, or only its gist.
+    """
     before: Cell = (_NESTED,) if entry.nested else ()
-    room = max(8, width - (cell_len(_NESTED[0]) if entry.nested else 0))
-    return [before + clip_pieces(line, room) for line in _lines(entry, room)]
+    room = max(_LEAST, width - width_of(before))
+    rows = _KINDS[entry.kind](entry, result, room, is_open) or [()]
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[: MOST_ROWS - 1], more(len(rows) - MOST_ROWS + 1)]
+    fits = room + width_of(before) <= width
+    return [before + row if fits else clip_pieces(before + row, width) for row in rows]
 
 
-def _lines(entry: Entry, width: int) -> list[Cell]:
-    match entry.kind:
-        case EntryKind.PROMPT:
-            return _prompt(entry, width)
-        case EntryKind.TEXT:
-            return _led("› ", _squeezed(wrap(drawable_lines(entry.text), width - 2)), Tone.PLAIN)
-        case EntryKind.THINKING:
-            return [((f"~ {drawable(entry.text)}", Tone.FAINT),)]
-        case EntryKind.TOOL:
-            return [call(entry, None, width)]
-        case EntryKind.RESULT:
-            return error_lines(entry, width) if entry.is_error else [((_outcome(entry, None), Tone.MUTED),)]
-        case EntryKind.NOTE:
-            return _note(entry, width)
-        case EntryKind.ENDING:
-            return _ending(entry, width)
+def opens_by_itself(entry: Entry, result: Entry | None) -> bool:
+    """Return whether an entry is shown whole until the operator folds it: what the agent says, and short diffs."""
+    return entry.kind is EntryKind.TEXT or (entry.kind is EntryKind.TOOL and shows_its_diff(entry, result))
 
 
-def call(tool: Entry, result: Entry | None, width: int) -> Cell:
-    """Return the one line of a tool call, with what came of it once that is known."""
-    name, _, summary = drawable(tool.text).partition(" ")
-    glyph = _GLYPHS.get(name, "◦")
-    words = summary if name in _NAMELESS and summary else f"{name} {summary}".rstrip()
-    left = f"{glyph} {words}"
-    if result is None:
-        return ((clip(left, width, cell_len), Tone.MUTED),)
-    right = _outcome(result, result.at - tool.at, says_enough=name in _QUIET)
-    room = max(width - cell_len(right) - 3, width * 3 // 5)
-    return clip_pieces(((f"{clip(left, room, cell_len)}   ", Tone.MUTED), (right, Tone.FAINT)), width)
+def _prompt(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    who = _WHO.get(entry.prompt) if entry.prompt is not None else None
+    label = f"{who} · " if who else ""
+    lines = _unwrapped(drawable_lines(entry.text))
+    rows = [row for row in wrap([f"{label}{lines[0]}", *lines[1:]], width - 2) if row]
+    shown: list[Cell] = [((row, Tone.ACCENT),) for row in rows]
+    if not is_open and len(rows) > PROMPT_ROWS:
+        shown = [*shown[: PROMPT_ROWS - 1], more(len(rows) - PROMPT_ROWS + 1, "")]
+    return _led("» ", Tone.ACCENT, shown)
 
 
-def error_lines(result: Entry, width: int) -> list[Cell]:
-    """Return the lines that say what went wrong in a tool call."""
-    lines = _telling(result.text) or ["no output"]
-    return [((clip(f"{_INDENT}{line}", width, cell_len), Tone.MUTED),) for line in _folded(lines, ERROR_LINES)]
+def _text(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    lines = render(drawable_lines(entry.text), width - 2)
+    rows = [row for line in lines for row in flow(line, width - 2)]
+    return _led("› ", Tone.PLAIN, rows if is_open else [first_of(rows, width - 2)])
 
 
-def _outcome(result: Entry, took: float | None, *, says_enough: bool = False) -> str:
-    lines = [] if result.is_error or says_enough else _telling(result.text)
-    words = lines[0].strip() if lines else ""
-    rest = len(lines) - 1
-    more = f"  +{rest} line{'s' if rest > 1 else ''}" if rest > 0 else ""
-    span = f"  {took:.1f} s" if took is not None and took >= 1 else ""
-    return f"{'✗' if result.is_error else '✓'} {words}".rstrip() + more + span
+def _thinking(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    rows = [row for row in wrap(drawable_lines(entry.text), width - 2) if row]
+    if not is_open and len(rows) > 1:
+        rows = [clip(f"thinking, {len(rows)} lines  {' '.join(rows[:4])}", width - 2, cell_len)]
+    return _led("~ ", Tone.FAINT, [((row, Tone.FAINT),) for row in rows or ["thinking"]])
 
 
-def _prompt(entry: Entry, width: int) -> list[Cell]:
-    lines = _folded([line for line in wrap(_unwrapped(drawable_lines(entry.text)), width - 2) if line], PROMPT_LINES)
-    return _led("» ", lines, Tone.ACCENT)
-
-
-def _note(entry: Entry, width: int) -> list[Cell]:
+def _note(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
     tone = Tone.BAD if entry.is_error else Tone.FAINT
-    lines = _led("! " if entry.is_error else "· ", wrap([drawable(entry.text)], width - 2), tone)
-    if entry.detail:
-        lines += [((f"{_INDENT}{line}", Tone.MUTED),) for line in _folded(_telling(entry.detail), ERROR_LINES)]
-    return lines
+    words = [row for row in wrap(drawable_lines(entry.text), width - 2) if row]
+    rows = _led("! " if entry.is_error else "· ", tone, [((row, tone),) for row in words])
+    return rows + _detail(entry, width, is_open) if entry.detail else rows
 
 
-def _ending(entry: Entry, width: int) -> list[Cell]:
-    words = clip(drawable(entry.text), width - 6, cell_len)
+def _detail(entry: Entry, width: int, is_open: bool) -> list[Cell]:
+    if not is_open:
+        return peek(entry.detail, width)
+    return [((f"{INDENT}{row}", Tone.MUTED),) for row in wrap(drawable_lines(entry.detail), width - len(INDENT))]
+
+
+def _ending(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    words = clip(drawable(entry.text), max(0, width - 6), cell_len)
     tone = Tone.BAD if entry.is_error else Tone.MUTED
     rule = "─" * max(0, width - cell_len(words) - 4)
     card: list[Cell] = [(("── ", Tone.FAINT), (words, tone), (f" {rule}", Tone.FAINT))]
-    if entry.detail:
-        lines = _folded(wrap(drawable_lines(entry.detail), width - 3), ERROR_LINES)
-        card += [((f"   {line}", Tone.MUTED),) for line in lines]
-    return card
+    return card + _detail(entry, width, is_open) if entry.detail else card
 
 
-def _led(lead: str, lines: list[str], tone: Tone) -> list[Cell]:
-    return [((f"{_INDENT if i else lead}{line}", tone),) for i, line in enumerate(lines)]
+def _alone(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    """A result whose call is not in memory."""
+    sign = "✗" if entry.is_error else "✓"
+    lines = telling(entry.text)
+    if not is_open or not lines:
+        note = f"   {extra(len(lines) - 1)}" if len(lines) > 1 else ""
+        words = clip(f"{sign} {lines[0] if lines else ''}".rstrip(), max(_LEAST, width - len(note)), cell_len)
+        return [((words, Tone.MUTED), (note, Tone.FAINT))]
+    return _led(f"{sign} ", Tone.MUTED, [((row, Tone.MUTED),) for row in wrap(drawable_lines(entry.text), width - 2)])
 
 
-def _folded(lines: list[str], most: int) -> list[str]:
-    if len(lines) <= most:
-        return lines
-    return [*lines[: most - 1], f"… {len(lines) - most + 1} more lines"]
+_KINDS: dict[EntryKind, Callable[[Entry, Entry | None, int, bool], list[Cell]]] = {
+    EntryKind.PROMPT: _prompt,
+    EntryKind.TEXT: _text,
+    EntryKind.THINKING: _thinking,
+    EntryKind.TOOL: call_rows,
+    EntryKind.RESULT: _alone,
+    EntryKind.NOTE: _note,
+    EntryKind.ENDING: _ending,
+}
 
 
-def _telling(text: str) -> list[str]:
-    """Return the lines that hold a letter or a digit: the others are rules and blanks."""
-    return [line for line in drawable_lines(text) if any(map(str.isalnum, line))]
+def _led(sign: str, tone: Tone, rows: list[Cell]) -> list[Cell]:
+    """Put a sign before the first row and blanks before the others; a row of blanks becomes an empty one."""
+    first, again = (sign, tone), (" " * cell_len(sign), tone)
+    return [(again if i else first, *row) if not i or joined(row) else () for i, row in enumerate(rows)]
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
     """Join the lines of paragraphs, which were broken for another width; lists and code stay as they are."""
-    joined: list[str] = []
+    paragraphs: list[list[str]] = []
     for line in lines:
-        if joined and line[:1].isalpha() and joined[-1].strip():
-            joined[-1] += f" {line}"
+        if paragraphs and line[:1].isalpha() and paragraphs[-1][-1].strip():
+            paragraphs[-1].append(line)
         else:
-            joined.append(line)
-    return joined
-
-
-def _squeezed(lines: list[str]) -> list[str]:
-    """Join runs of blank lines: they cost rows and say nothing."""
-    kept: list[str] = []
-    for is_blank, run in groupby(lines, key=lambda line: not line.strip()):
-        kept.extend([""] if is_blank else run)
-    return kept
-
-
-def wrap(lines: list[str], width: int, most: int = TEXT_LINES) -> list[str]:
-    """Return safe lines broken at blanks, or inside a word that is too long, so that none is wider than ``width``."""
-    width = max(2, width)
-    wrapped: list[str] = []
-    for line in lines:
-        if len(wrapped) >= most:
-            break
-        line = line.rstrip()
-        if not line.isascii():
-            wrapped.extend(_broken(line, width))
-        elif len(line) <= width:
-            wrapped.append(line)
-        else:
-            wrapped.extend(_broken_ascii(line, width))
-    return wrapped[:most]
-
-
-def _broken_ascii(line: str, width: int) -> Iterator[str]:
-    start = 0
-    while len(line) - start > width:
-        blank = line.rfind(" ", start, start + width + 1)
-        cut = blank if blank > start and line[start:blank].strip() else start + width
-        yield line[start:cut].rstrip()
-        start = cut
-        while start < len(line) and line[start] == " ":
-            start += 1
-    if start < len(line) or not line:
-        yield line[start:]
-
-
-def _broken(line: str, width: int) -> Iterator[str]:
-    """As `_broken_ascii`, measuring each cluster once."""
-    kept: list[str] = []
-    cells, blank = 0, 0
-    for cluster in clusters(line):
-        if cells + cell_len(cluster) > width and kept:
-            cut = blank if cluster != " " and "".join(kept[:blank]).strip() else len(kept)
-            yield "".join(kept[:cut]).rstrip()
-            kept = kept[cut:]
-            while kept and kept[0] == " ":
-                kept.pop(0)
-            cells, blank = sum(map(cell_len, kept)), 0
-            if cluster == " " and not kept:
-                continue
-        kept.append(cluster)
-        cells += cell_len(cluster)
-        if cluster == " ":
-            blank = len(kept)
-    if kept or not line:
-        yield "".join(kept).rstrip()
+            paragraphs.append([line])
+    return [" ".join(paragraph) for paragraph in paragraphs]

@@ -1,138 +1,185 @@
-"""A bounded list of laid-out transcript lines that grows at both ends. Pure: no widget, no screen.
+"""The part of a conversation that is laid out. Pure; no widget.
 
-Adding an entry costs only that entry. Another ticket's transcript begins with its tail; what is older is laid out when
-somebody goes there, so that moving the cursor over a batch stays quick however much was said.
+Items that are in use are laid out for one width: they are what can be scrolled over right now. The others are laid out
+when somebody goes there, so that neither a burst of messages, nor another ticket, nor another width costs more than
+what can be seen.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_right
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-
-from supervisor.core.model import Entry, EntryKind
-from widgets.transcript_layout import call, error_lines, lay_out
+from widgets.transcript_items import Item, TranscriptItems
+from widgets.transcript_layout import lay_out, opens_by_itself
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from widgets.cells import Cell
 
-MAX_LINES = 4_000
-"""Lines kept; when there are more, the oldest quarter goes."""
-PAGE_CHARS = 12_000
-"""Characters laid out at once of what is not new."""
+MOST_LAID = 4_000
+"""Rows that are kept laid out beyond what is in view."""
+
+_editions = count(1)
 
 
-class TranscriptLines:
-    """Lines of one ticket's transcript for one width.
-
-    A line's *number* names it for good, whatever comes or goes before it; its *place* is its index now.
-    """
+class TranscriptLines(TranscriptItems):
+    """The items of one conversation. A *place* is a row's index among those that are laid out."""
 
     def __init__(self, width: int) -> None:
+        super().__init__()
         self.width = width
-        self.lines: list[Cell] = []
-        self.next_seq = 0
-        """Seq of the first entry that is not here yet."""
-        self.first_number = 0
-        """Number of the line in place 0."""
-        self._owners: list[int] = []
-        """For each line the seq of the entry it came from."""
-        self._entries: deque[Entry] = deque()
-        self._older: list[Entry] = []
-        self._calls: dict[str, tuple[int, Entry]] = {}
-        """Calls without a result: the number of their line, and the entry."""
+        self.all_open = False
+        """Whether everything is unfolded, but for what the operator folded."""
+        self._starts: list[int] | None = None
+        """Place of each laid item's first row, and the number of rows; None when it has to be counted again."""
+
+    def item_changed(self, item: Item) -> None:
+        """Lay an item out again, if it was."""
+        if item.rows is not None:
+            self._lay(item)
+
+    def items_moved(self) -> None:
+        """Count places again."""
+        self._starts = None
+
+    # What is laid out
 
     @property
-    def has_older(self) -> bool:
-        """Whether there is more before the first line."""
-        return bool(self._older)
+    def height(self) -> int:
+        """How many rows are laid out."""
+        return self._places()[-1]
 
-    def begin(self, entries: Sequence[Entry]) -> None:
-        """Start with a tail of these entries; the others wait until `load_older`."""
-        start = _page_start(entries, len(entries))
-        self._older = list(entries[:start])
-        self.append(entries[start:])
+    @property
+    def is_at_start(self) -> bool:
+        """Whether there is nothing before the rows that are laid out."""
+        return self.lo == 0
 
-    def append(self, entries: Iterable[Entry]) -> list[int]:
-        """Add new entries; return the numbers of earlier lines that read differently now."""
-        changed: list[int] = []
-        for entry in entries:
-            self._entries.append(entry)
-            self.next_seq = entry.seq + 1
-            known = self._calls.pop(entry.tool_use_id or "", None) if entry.kind is EntryKind.RESULT else None
-            if known is not None:
-                changed.append(known[0])
-                self._close_call(*known, entry)
-                continue
-            if entry.kind is EntryKind.TOOL and entry.tool_use_id:
-                self._calls[entry.tool_use_id] = (self.first_number + len(self.lines), entry)
-            self._put(entry, lay_out(entry, self.width))
-        return changed
+    @property
+    def is_at_end(self) -> bool:
+        """Whether there is nothing after them."""
+        return self.hi == len(self.items)
 
-    def load_older(self) -> int:
-        """Lay out one more page before the first line; return how many lines that made."""
-        if not self._older:
-            return 0
-        start = _page_start(self._older, len(self._older))
-        page = TranscriptLines(self.width)
-        page.append(self._older[start:])
-        del self._older[start:]
-        self.lines[:0] = page.lines
-        self._owners[:0] = page._owners
-        self._entries.extendleft(reversed(page._entries))
-        self.first_number -= len(page.lines)
-        return len(page.lines)
+    def at(self, place: int) -> tuple[Item, int] | None:
+        """Return the item in a place, and which of its rows; None outside of what is laid out."""
+        starts = self._places()
+        if not 0 <= place < starts[-1]:
+            return None
+        number = bisect_right(starts, place) - 1
+        return self.items[self.lo + number], place - starts[number]
 
-    def trim(self) -> int:
-        """Drop the oldest lines if there are too many; return how many went."""
-        if len(self.lines) <= MAX_LINES:
-            return 0
-        gone = len(self.lines) - MAX_LINES * 3 // 4
-        del self.lines[:gone], self._owners[:gone]
-        self.first_number += gone
-        self._older.clear()
-        while self._entries and self._entries[0].seq < self._owners[0]:
-            self._entries.popleft()
-        self._calls = {key: known for key, known in self._calls.items() if known[0] >= self.first_number}
-        return gone
+    def place_of(self, item: Item, row: int = 0) -> int | None:
+        """Return the place of an item's row, or of its last one if it has fewer; None if it is not laid out."""
+        if item.rows is None:
+            return None
+        index = self.index(item)
+        if index is None or not self.lo <= index < self.hi:
+            return None
+        return self._places()[index - self.lo] + min(row, len(item.rows) - 1)
 
-    def reflowed(self, width: int) -> TranscriptLines:
-        """Return the same entries laid out for another width."""
-        other = TranscriptLines(width)
-        other._older = self._older
-        other.append(self._entries)
-        other.next_seq = self.next_seq
-        return other
+    def lay_tail(self, rows: int) -> None:
+        """Have at least so many rows laid out at the end; what came too long before them is not any more."""
+        start, laid = len(self.items), 0
+        while start > 0 and laid < rows:
+            start -= 1
+            laid += len(self._laid(start))
+        if start > self.hi:
+            self._unlay(self.lo, self.hi)
+            self.lo = start
+        else:
+            self.lo = min(self.lo, start)
+        self.hi = len(self.items)
+        self._starts = None
+        while self.height > MOST_LAID + rows:
+            self._unlay(self.lo, self.lo + 1)
+            self.lo += 1
+            self._starts = None
 
-    def owner(self, place: int) -> int | None:
-        """Return the seq of the entry that the line in a place came from."""
-        return self._owners[place] if 0 <= place < len(self._owners) else None
+    def lay_around(self, item: Item, rows: int) -> None:
+        """Lay out nothing but an item and so many rows before it and from it on, as far as there are."""
+        index = self.index(item) or 0
+        self._unlay(self.lo, self.hi)
+        self.lo = self.hi = index
+        self._starts = None
+        self.grow_down(rows)
+        self.grow_up(rows)
 
-    def place_of(self, seq: int) -> int:
-        """Return the place of the first line of an entry, or of the next one after it."""
-        return next((place for place, owner in enumerate(self._owners) if owner >= seq), len(self._owners))
+    def grow_up(self, rows: int) -> int:
+        """Lay out about so many rows more before the first one; return how many there are."""
+        added = 0
+        while self.lo > 0 and added < rows:
+            self.lo -= 1
+            added += len(self._laid(self.lo))
+        self._starts = None
+        return added
 
-    def _close_call(self, number: int, tool: Entry, result: Entry) -> None:
-        """Write what came of a call on its own line; what went wrong is told where it happened."""
-        place = number - self.first_number
-        lead = self.lines[place][:1] if tool.nested else ()
-        room = self.width - sum(cell_len(text) for text, _ in lead)
-        self.lines[place] = lead + call(tool, result, room)
-        if result.is_error:
-            self._put(result, [lead + line for line in error_lines(result, room)])
+    def grow_down(self, rows: int) -> int:
+        """Lay out about so many rows more after the last one; return how many there are."""
+        added = 0
+        while self.hi < len(self.items) and added < rows:
+            added += len(self._laid(self.hi))
+            self.hi += 1
+        self._starts = None
+        return added
 
-    def _put(self, entry: Entry, lines: list[Cell]) -> None:
-        self.lines.extend(lines)
-        self._owners.extend([entry.seq] * len(lines))
+    def shrink(self, first: int, last: int) -> None:
+        """Keep at most `MOST_LAID` rows beyond those between two places, on each side."""
+        top, bottom = self.at(first - MOST_LAID), self.at(last + MOST_LAID)
+        if bottom is not None:
+            end = self.items.index(bottom[0]) + 1
+            self._unlay(end, self.hi)
+            self.hi = end
+        if top is not None:
+            start = self.items.index(top[0])
+            self._unlay(self.lo, start)
+            self.lo = start
+        self._starts = None
 
+    # Folding
 
-def _page_start(entries: Sequence[Entry], end: int) -> int:
-    """Return where the page that ends before ``end`` begins. A result is not parted from the call before it."""
-    chars, start = 0, end
-    while start > 0 and (chars < PAGE_CHARS or entries[start].kind is EntryKind.RESULT):
-        start -= 1
-        chars += len(entries[start].text) + 100
-    return start
+    def is_open(self, item: Item) -> bool:
+        """Return whether all of an item is shown."""
+        if item.choice is not None:
+            return item.choice
+        return self.all_open or opens_by_itself(item.entry, item.result)
+
+    def fold(self, item: Item, choice: bool | None) -> None:
+        """Unfold an item (True), fold it (False), or leave it to itself (None)."""
+        item.choice = choice
+        self.item_changed(item)
+
+    def fold_all(self, all_open: bool) -> None:
+        """Unfold everything, or leave everything to itself. Nothing is laid out afterwards."""
+        self.all_open = all_open
+        for item in self.items:
+            item.choice = None
+        self.unlay_all()
+
+    def unlay_all(self, width: int | None = None) -> None:
+        """Lay out nothing any more, and from now on for another width if one is given."""
+        self._unlay(self.lo, self.hi)
+        self.hi = self.lo
+        self.width = width or self.width
+        self._starts = None
+
+    # Inside
+
+    def _laid(self, index: int) -> list[Cell]:
+        item = self.items[index]
+        return item.rows if item.rows is not None else self._lay(item)
+
+    def _lay(self, item: Item) -> list[Cell]:
+        item.rows = lay_out(item.entry, item.result, self.width, self.is_open(item))
+        item.edition = next(_editions)
+        self._starts = None
+        return item.rows
+
+    def _unlay(self, start: int, end: int) -> None:
+        for item in self.items[start:end]:
+            item.rows = None
+
+    def _places(self) -> list[int]:
+        if self._starts is None:
+            laid = self.items[self.lo : self.hi]
+            self._starts = list(accumulate((len(item.rows or ()) for item in laid), initial=0))
+        return self._starts
