@@ -19,6 +19,8 @@ _MOST_LISTED = 12
 _MOST_SEARCHED = 2_000
 _MOST_SEARCHES = 100
 _LONGEST_NAME = 100
+_MOST_WORK = 10_000_000
+"""Most pairs of characters that are compared for the hints of one file: half a second's work."""
 
 
 class Faults:
@@ -28,6 +30,7 @@ class Faults:
         self._file = safe_line(file)
         self._found: list[Fault] = []
         self._searches = 0
+        self._work = 0
 
     def add(self, place: str, message: str, hint: str = "") -> None:
         """Note one fault; see `supervisor.core.errors.Fault` for the parts."""
@@ -42,11 +45,17 @@ class Faults:
 
         The search is slow, so a file that is wrong in hundreds of places gets fewer hints.
         """
-        self._searches += 1
-        near = closest(name, known) if self._searches <= _MOST_SEARCHES else None
+        near = closest(name, known) if self._affords(name, known) else None
         if near:
             return f'did you mean "{near}"?'
         return "known: " + ", ".join(known) if 0 < len(known) <= _MOST_LISTED else ""
+
+    def _affords(self, name: str, known: Collection[str]) -> bool:
+        self._searches += 1
+        if self._searches > _MOST_SEARCHES or len(name) > _LONGEST_NAME:
+            return False
+        self._work += len(name) * sum(map(len, islice(known, _MOST_SEARCHED)))
+        return self._work <= _MOST_WORK
 
     def stop(self) -> None:
         """Raise ConfigError if anything was found."""

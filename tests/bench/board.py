@@ -1,13 +1,11 @@
 """What a frame of a big board costs: ours, and Textual's DataTable showing the same figures.
 
-Run ``python -m tests.bench.board``. 500 tickets, 100 of them changed before each frame, 160 by 50 cells. The figure is
+500 tickets, 100 of them changed before each frame, 160 by 50 cells. The figure is
 CPU time of the whole process for each frame: deciding what to repaint, drawing and writing it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,9 @@ from textual.widgets import DataTable
 
 from supervisor.app.app import SuperviseApp
 from supervisor.core import events as ev
+from supervisor.core.ordering import Group, Sort
+from supervisor.core.query import Filter, parse
+from tests.bench.figures import Figure
 from tests.screens.scenes import NOW, FakePort, Story
 from widgets import columns as cols
 from widgets.cells import joined
@@ -124,30 +125,24 @@ async def _frames(board: Board, draw: Callable[[list[str], int], None], frames: 
 
 
 async def measure(frames: int) -> dict[str, float]:
-    """Return CPU milliseconds a frame: our table, the whole board screen, and the DataTable."""
-    ours, whole, other = big_board(), big_board(), big_board()
+    """Return CPU milliseconds a frame: our table, the whole board screen in both ways, and the DataTable."""
+    ours, whole, some, other = big_board(), big_board(), big_board(), big_board()
     table, screen, data = OurTable(ours), SuperviseApp(FakePort(whole), frame_hz=0.01), OtherTable(other)
+    listed = SuperviseApp(FakePort(some), frame_hz=0.01)
+    only = parse("ticket state:run try:>0")
+    assert isinstance(only, Filter)
+    listed.get_default_screen().arrangement.ask(only=only, sort=Sort.LAST, group=Group.STATE)
     return {
         "ticket table": await per_frame(table, ours, table.draw, frames),
         "board screen": await per_frame(screen, whole, lambda *_: screen.refresh_board(), frames),
+        "filtered, sorted and grouped": await per_frame(listed, some, lambda *_: listed.refresh_board(), frames),
         "DataTable": await per_frame(data, other, data.draw, max(10, frames // 4)),
     }
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, default=100)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    found = anyio.run(measure, arguments.frames)
-    if arguments.json:
-        print(json.dumps({name: round(ms, 2) for name, ms in found.items()}))
-        return
-    print(f"{TICKETS} tickets, {CHANGED} changed, {SIZE[0]}x{SIZE[1]}: CPU ms a frame (target: 8, and 8 times less)")
-    for name, ms in found.items():
-        print(f"  {name:<14}{ms:8.2f}   DataTable takes {found['DataTable'] / ms:.1f} times that")
-
-
-if __name__ == "__main__":
-    main()
+def figures(frames: int = 100) -> list[Figure]:
+    """Measure, and return the figures."""
+    found = anyio.run(measure, frames)
+    other = found.pop("DataTable")
+    rows = [Figure(f"a frame: {name}", ms, "ms CPU", "<= 8") for name, ms in found.items()]
+    return [*rows, Figure("a frame: DataTable, ours", other / found["ticket table"], "times", ">= 8")]

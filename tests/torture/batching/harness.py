@@ -1,0 +1,253 @@
+"""Runs a tortured batch in one supervisor after another, and kills whatever is alive until its time is up."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.engine.batch import make_state_dir
+from supervisor.engine.process import identify
+from tests.e2e.stage import GIT, make_repo
+from tests.torture.batching import scenario, targets
+from tests.torture.batching.checks import Books, check
+from tests.torture.batching.operator import Operator
+
+if TYPE_CHECKING:
+    from supervisor.engine.process import ProcessId
+
+ROOT = Path(__file__).resolve().parents[3]
+_KILL, _TERM, _STOP, _CONT = signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGCONT
+HURTS: dict[str, tuple[float, dict[signal.Signals, int]]] = {
+    "supervisor": (2, {_KILL: 5, _TERM: 2, signal.SIGINT: 1, signal.SIGHUP: 1, _STOP: 2}),
+    "agent": (4, {_KILL: 4, _TERM: 2, _STOP: 2}),
+    "effect": (12, {_KILL: 4, _TERM: 1, _STOP: 2}),
+    "command": (4, {_KILL: 2, _TERM: 1, _STOP: 1}),
+    "server": (1, {_KILL: 2, _TERM: 1, _STOP: 1}),
+}
+"""For each kind of process how likely it is hit where there is one, and what hits it how often."""
+END_CODES = (0, 1, 3)
+"""How a supervisor ends by itself."""
+_FROZEN_S = 2.5
+_STUCK_S = 90.0
+"""A supervisor that prints nothing and serves nothing for so long is stuck."""
+_STOP_S = 25.0
+"""How long one that was told to stop may take."""
+_TICK_S = 0.02
+
+
+@dataclass
+class Report:
+    """What one batch went through."""
+
+    lives: int = 0
+    """Supervisors that were started."""
+    hits: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By kind of process and signal."""
+    seconds: float = 0.0
+    books: Books = field(default_factory=Books)
+    operator: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+
+
+class Harness:
+    """One batch from its first start to its end."""
+
+    def __init__(self, home: Path, seed: int, tickets: int, gap_s: float) -> None:
+        """Prepare a batch in an empty directory; ``gap_s`` is the mean time between two hits."""
+        self._home = home
+        self._seed = seed
+        self._tickets = tickets
+        self._gap_s = gap_s
+        self._chance = random.Random(seed)
+        self._mark = str(uuid.uuid4())
+        self._scenario = scenario.make(home, seed, tickets)
+        self._port = 0
+        self._server: subprocess.Popen[bytes] | None = None
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._sent: list[signal.Signals] = []
+        """What has told the supervisor to end, the first one first."""
+        self._sent_at = 0.0
+        self._frozen: list[tuple[float, ProcessId]] = []
+        self._old: list[targets.Found] = []
+        """What was alive of earlier supervisors when this one was started."""
+        self._gap = threading.Event()
+        self.report = Report()
+
+    def play(self, seconds: float) -> Report:
+        """Kill for so many seconds, then let the batch end; return what came of it."""
+        begun = time.monotonic()
+        self._prepare()
+        operator = Operator(self._home, self._seed)
+        operator.start()
+        try:
+            self._live_on(begun + seconds, operator)
+        finally:
+            operator.stop()
+            self._end()
+        self.report.operator = operator.decided + Counter({f"refused: {k}": n for k, n in operator.refused.items()})
+        self.report.seconds = time.monotonic() - begun
+        self.report.books, found = check(self._home, self._scenario)
+        self.report.violations += found
+        return self.report
+
+    # Setting up and tearing down
+
+    def _prepare(self) -> None:
+        make_repo(self._home / "repo")
+        make_state_dir(self._home / "state")
+        for name in ("api", "home", "claude", "lives", "xdg"):
+            (self._home / name).mkdir()
+        scenario.write(self._home)
+        (self._home / "api" / "scripts.json").write_text(json.dumps(self._scenario.scripts))
+        self._serve()
+
+    def _serve(self) -> None:
+        api = self._home / "api"
+        argv = [sys.executable, "-P", "-m", "supervisor.rehearsal.server", "--scripts", str(api / "scripts.json")]
+        argv += ["--log", str(api / "served.jsonl"), "--port", str(self._port), "--parent", str(os.getpid())]
+        with (api / "server.err").open("ab") as errors:
+            env = {**os.environ, "PYTHONPATH": str(ROOT)}
+            self._server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, env=env, cwd=self._home)
+        assert self._server.stdout is not None
+        self._port = int(json.loads(self._server.stdout.readline())["port"])
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.report.lives += 1
+        self._sent = []
+        self._old = [one for one in targets.find(self._mark) if one.kind != "effect"]
+        argv = [sys.executable, "-m", "tests.torture.batching.driver", str(self._home)]
+        argv += [str(self._seed), str(self._tickets), str(self._port)]
+        more = {scenario.MARK: self._mark, "XDG_STATE_HOME": str(self._home / "xdg"), "PYTHONPATH": str(ROOT)}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC", "CLAUDE"))}
+        with self._said.open("wb") as out, self._said.with_suffix(".err").open("wb") as errors:
+            return subprocess.Popen(
+                argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**env, **GIT, **more}
+            )
+
+    @property
+    def _said(self) -> Path:
+        """What the supervisor prints."""
+        return self._home / "lives" / f"{self.report.lives:04}.out"
+
+    def _end(self) -> None:
+        for _, process in self._frozen:
+            targets.send(process, _CONT)
+        for ours in (self._supervisor, self._server):
+            if ours is not None and ours.poll() is None:
+                ours.kill()
+                ours.wait()
+
+    # One life after the other
+
+    def _live_on(self, end: float, operator: Operator) -> None:
+        while True:
+            self._supervisor = self._start()
+            self._live(self._supervisor, end)
+            code = self._supervisor.wait()
+            self._judge(code)
+            waiting = 0
+            if code in END_CODES or self._chance.random() < 0.3:
+                waiting = operator.settle_offline()
+            if code in END_CODES and not waiting:
+                self._look_for_orphans("the end")
+                return
+            self._gap.wait(self._chance.random() * 0.3)
+
+    def _live(self, supervisor: subprocess.Popen[bytes], end: float) -> None:
+        """Hurt until the supervisor has ended."""
+        next_hit = time.monotonic() + self._chance.expovariate(1 / self._gap_s)
+        seen, since, looked = (-1, -1), time.monotonic(), False
+        while supervisor.poll() is None:
+            now = time.monotonic()
+            self._thaw(now)
+            if now < end and now >= next_hit:
+                self._hit(supervisor)
+                next_hit = time.monotonic() + self._chance.expovariate(1 / self._gap_s)
+            if not looked and self._said.stat().st_size:
+                looked = True
+                self._look_for_survivors()
+            size = (self._said.stat().st_size, self._served_size())
+            if size != seen:
+                seen, since = size, now
+            if now - since > _STUCK_S and not self._frozen:
+                self._give_up(supervisor, "it is stuck")
+            if self._sent and now - self._sent_at > _STOP_S and not self._frozen:
+                self._give_up(supervisor, f"{self._names()} did not end it in {_STOP_S:g} s")
+            self._gap.wait(_TICK_S)
+
+    def _served_size(self) -> int:
+        path = self._home / "api" / "served.jsonl"
+        return path.stat().st_size if path.exists() else 0
+
+    def _give_up(self, supervisor: subprocess.Popen[bytes], why: str) -> None:
+        alive = "; ".join(map(str, targets.find(self._mark)))
+        self.report.violations.append(f"life {self.report.lives}: {why}. Alive: {alive}")
+        self._sent.append(_KILL)
+        supervisor.kill()
+        supervisor.wait()
+
+    def _thaw(self, now: float) -> None:
+        for one in [one for one in self._frozen if one[0] <= now]:
+            self._frozen.remove(one)
+            targets.send(one[1], _CONT)
+        if self._server is not None and self._server.poll() is not None:
+            self._serve()
+
+    def _hit(self, supervisor: subprocess.Popen[bytes]) -> None:
+        """Send something to one of the processes that are alive."""
+        found = [one for one in targets.find(self._mark) if one.kind in HURTS]
+        alive: dict[str, list[ProcessId]] = {"supervisor": [identify(supervisor.pid)]}
+        for one in found:
+            alive.setdefault(one.kind, []).append(one.process)
+        if self._server is not None and self._server.poll() is None:
+            alive["server"] = [identify(self._server.pid)]
+        kind = self._chance.choices(list(alive), [HURTS[kind][0] for kind in alive])[0]
+        signals = HURTS[kind][1]
+        number = self._chance.choices(list(signals), list(signals.values()))[0]
+        process = self._chance.choice(alive[kind])
+        if not targets.send(process, number):
+            return
+        self.report.hits[kind, number.name] += 1
+        if number is _STOP:
+            self._frozen.append((time.monotonic() + self._chance.random() * _FROZEN_S, process))
+        elif kind == "supervisor":
+            self._sent.append(number)
+            self._sent_at = time.monotonic()
+
+    # What must hold on the way
+
+    def _judge(self, code: int) -> None:
+        """Check how a supervisor has ended, and that it has left nobody behind if it was let end."""
+        sent = self._sent
+        if -code not in sent and code not in END_CODES and not (sent and code == 128 + sent[0]):
+            self.report.violations.append(f"life {self.report.lives}: exit code {code} after {self._names()}")
+        errors = self._said.with_suffix(".err").read_text(errors="replace")
+        if errors and not (signal.SIGINT in sent and errors.endswith("KeyboardInterrupt\n")):  # it was not up yet
+            self.report.violations.append(f"life {self.report.lives} wrote: {errors[-1500:]}")
+        if code >= 0:
+            self._look_for_orphans(f"life {self.report.lives}, exit code {code}")
+
+    def _names(self) -> str:
+        return ", ".join(number.name for number in self._sent) or "nothing"
+
+    def _look_for_orphans(self, when: str) -> None:
+        for one in targets.find(self._mark):
+            self.report.violations.append(f"{when}: left behind: {one}")
+
+    def _look_for_survivors(self) -> None:
+        """The supervisor has said something: by then whatever an earlier one has left must be gone."""
+        alive = {one.process for one in targets.find(self._mark)}
+        for one in self._old:
+            if one.process in alive:
+                self.report.violations.append(f"life {self.report.lives}: of an earlier one is alive: {one}")
