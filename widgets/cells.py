@@ -27,6 +27,14 @@ class Tone(StrEnum):
     WARM = "warm"
     """Only for what needs the operator."""
     BAD = "bad"
+    CODE = "code"
+    """What stands between backticks or fences."""
+    ADDED = "added"
+    REMOVED = "removed"
+    MATCH = "match"
+    """What a search found."""
+    FOUND = "found"
+    """The find that the operator is at."""
 
 
 Piece = tuple[str, Tone]

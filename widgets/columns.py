@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from supervisor.core.ordering import Sort
 from supervisor.core.text import clip
 from widgets import formatting as fmt
 from widgets.cells import Cell, Piece, Tone, drawable, fit
@@ -48,6 +49,8 @@ class Column:
     roomy: int = 0
     """Cells in terminals with `ROOMY` cells and more."""
     right: bool = False
+    sort: Sort | None = None
+    """What a click on its header sorts by."""
     at_least: int = 0
     """Narrowest terminal that shows the column."""
     below: int = 10_000
@@ -55,12 +58,11 @@ class Column:
 
 
 def _id(ticket: TicketSnapshot, look: Look, width: int) -> Cell:
-    name = drawable(ticket.id)
+    name, room = drawable(ticket.id), width - 2 * look.depth
+    if ticket.parent is not None and name.isascii() and len(name) > room > 1:
+        name = f"…{name[1 - room :]}"  # forks differ from their parents at the end
     if not look.depth:
         return ((name, Tone.PLAIN),)
-    room = width - 2 * look.depth
-    if name.isascii() and len(name) > room > 1:
-        name = f"…{name[1 - room :]}"  # forks differ from their parents at the end
     return (("  " * (look.depth - 1) + "└ ", Tone.FAINT), (name, Tone.PLAIN))
 
 
@@ -123,19 +125,19 @@ def _branch(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("id", "ID", 8, _id, 0),
+    Column("id", "ID", 8, _id, 0, sort=Sort.FILE),
     Column("title", "TITLE", 16, _title, 9, grow=2, at_least=140),
-    Column("state", "STATE", 11, _state, 1),
+    Column("state", "STATE", 11, _state, 1, sort=Sort.STATE),
     Column("why", "WHY / NOW", 10, _why, 2, grow=3),
-    Column("attempts", "TRY", 3, _attempts, 5, right=True),
+    Column("attempts", "TRY", 3, _attempts, 5, right=True, sort=Sort.ATTEMPTS),
     Column("ending", "ENDING", 12, _ending, 6, below=120),
     Column("subtype", "SUBTYPE", 16, _subtype, 7, roomy=22, at_least=120),
     Column("terminal_reason", "TERMINAL REASON", 17, _terminal_reason, 7, roomy=20, at_least=120),
     Column("turns", "TURNS", 5, _turns, 8, right=True, at_least=92),
-    Column("cost", "COST", 6, _cost, 4, right=True),
-    Column("headroom", "HEADROOM", 9, _headroom, 3),
-    Column("age", "AGE", 4, _age, 10, right=True, at_least=132),
-    Column("last", "LAST", 5, _last, 10, right=True, at_least=132),
+    Column("cost", "COST", 6, _cost, 4, right=True, sort=Sort.COST),
+    Column("headroom", "HEADROOM", 9, _headroom, 3, sort=Sort.HEADROOM),
+    Column("age", "AGE", 4, _age, 10, right=True, sort=Sort.AGE, at_least=132),
+    Column("last", "LAST", 5, _last, 10, right=True, sort=Sort.LAST, at_least=132),
     Column("branch", "BRANCH", 28, _branch, 11, grow=1, at_least=180),
 )
 """In the order they stand."""
@@ -184,9 +186,24 @@ def _grown(columns: Sequence[Column], room: int) -> Iterable[Column]:
         yield replace(column, width=column.width + more)
 
 
-def header(columns: Sequence[Column]) -> str:
-    """Return the words above the columns."""
-    return " " * MARGIN + " ".join(fit(c.header, c.width, right=c.right) for c in columns)
+def header(columns: Sequence[Column], sort: Sort = Sort.FILE) -> list[Piece]:
+    """Return the words above the columns; the one that decides the order stands out."""
+    pieces: list[Piece] = [(" " * MARGIN, Tone.MUTED)]
+    for column in columns:
+        decides = column.sort is sort is not Sort.FILE
+        words = fit(column.header, column.width, right=column.right)
+        pieces += [(words, Tone.ACCENT if decides else Tone.MUTED), (" ", Tone.MUTED)]
+    return pieces[:-1]
+
+
+def column_at(columns: Sequence[Column], x: int) -> Column | None:
+    """Return the column that a cell of a row belongs to; the blank after a column is part of it."""
+    end = MARGIN
+    for column in columns:
+        end += column.width + 1
+        if MARGIN <= x < end:
+            return column
+    return None
 
 
 def row(ticket: TicketSnapshot, columns: Sequence[Column], look: Look) -> list[Piece]:

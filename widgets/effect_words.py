@@ -64,8 +64,13 @@ def span(seconds: float) -> str:
 
 def fields(payload: Json) -> tuple[list[tuple[str, str]], bool]:
     """Return a payload as names and texts, not yet safe, nested ones named ``a.b``; and whether there are more."""
-    found = list(islice(_fields(payload, "", 0), MAX_FIELDS + 1))
-    return found[:MAX_FIELDS], len(found) > MAX_FIELDS
+    found = list(islice(all_fields(payload), MAX_FIELDS + 1))
+    return [(name, _cut(text)) for name, text in found[:MAX_FIELDS]], len(found) > MAX_FIELDS
+
+
+def all_fields(payload: Json) -> Iterator[tuple[str, str]]:
+    """Yield a payload as `fields` does, but all of it."""
+    return _fields(payload, "", 0)
 
 
 def _fields(value: Json, path: str, depth: int) -> Iterator[tuple[str, str]]:
@@ -76,7 +81,7 @@ def _fields(value: Json, path: str, depth: int) -> Iterator[tuple[str, str]]:
         for place, entry in enumerate(value):
             yield from _fields(entry, f"{path}[{place}]", depth + 1)
     else:
-        yield path, _cut(as_text(value))
+        yield path, as_text(value)
 
 
 def _cut(text: str) -> str:
@@ -86,8 +91,8 @@ def _cut(text: str) -> str:
 
 def payload_summary(payload: Json) -> str:
     """Return the first fields of a payload on one safe line, such as ``environment staging, build 418``."""
-    shown = islice(_fields(payload, "", 0), SUMMARY_FIELDS)
-    words = ", ".join(f"{name} {text}".strip() for name, text in shown if payload not in (None, {}))
+    shown = islice(all_fields(payload), SUMMARY_FIELDS)
+    words = ", ".join(f"{name} {_cut(text)}".strip() for name, text in shown if payload not in (None, {}))
     line = drawable(words)
     return line if len(line) <= _SUMMARY_CHARS else f"{line[: _SUMMARY_CHARS - 1].rstrip()}…"
 

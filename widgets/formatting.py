@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from supervisor.core.model import State, TicketSnapshot, Why
+from supervisor.core.ordering import under_way_s
 from supervisor.core.text import Measure, clip
 from widgets.cells import Cell, Piece, Tone, drawable
 
@@ -48,6 +49,7 @@ _WHY: Mapping[Why, str] = MappingProxyType(
         Why.VERIFY: "the check fails",
         Why.CONFLICT: "conflict",
         Why.AUTH: "key or login refused",
+        Why.STALLED: "the agent is silent",
     }
 )
 
@@ -178,10 +180,8 @@ def moving_words(ticket: TicketSnapshot, now: float, *, ages: bool) -> tuple[str
 
 def ran_for(ticket: TicketSnapshot, now: float) -> str:
     """Return how long a ticket has been under way, or was."""
-    if ticket.started is None:
-        return ""
-    end = now if ticket.holds_slot else ticket.ended or ticket.last_activity or ticket.started
-    return age(end - ticket.started)
+    seconds = under_way_s(ticket, now)
+    return "" if seconds is None else age(seconds)
 
 
 def last_seen(ticket: TicketSnapshot, now: float) -> str:

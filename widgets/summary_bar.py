@@ -73,9 +73,11 @@ def spent(totals: BatchTotals) -> Cell:
     )
 
 
-def attention(totals: BatchTotals, waiting: Sequence[TicketSnapshot], width: int) -> Cell:
+def attention(totals: BatchTotals, waiting: Sequence[TicketSnapshot], width: int, marks: str = "") -> Cell:
     """Return the second line: what holds for the whole batch, then the tickets that need the operator."""
     pieces: list[Piece] = [part for word in badges(totals) for part in ((f"[{word}]", Tone.ACCENT), _GAP)]
+    if marks:
+        pieces += [(marks, Tone.ACCENT), _GAP]
     if totals.notice:
         pieces += [(drawable(totals.notice), Tone.WARM), _GAP]
     for place, ticket in enumerate(waiting):
@@ -89,6 +91,13 @@ def attention(totals: BatchTotals, waiting: Sequence[TicketSnapshot], width: int
     if not pieces:
         pieces.append((_calm(totals), Tone.FAINT))
     return clip_pieces(tuple(pieces), width)
+
+
+def marks_words(marked: int, hidden: int) -> str:
+    """Return how many tickets are marked, and how many of them are not listed; empty without marks."""
+    if not marked:
+        return ""
+    return f"◆ {marked} marked, {hidden} hidden" if hidden else f"◆ {marked} marked"
 
 
 def badges(totals: BatchTotals) -> list[str]:
@@ -123,16 +132,24 @@ class SummaryBar(LineBar):
         super().__init__(id=id)
         self._totals = BatchTotals()
         self._waiting: tuple[TicketSnapshot, ...] = ()
+        self._marks = ""
 
-    def show(self, totals: BatchTotals, waiting: Sequence[TicketSnapshot]) -> None:
-        """Show the batch's figures and the tickets that need the operator, most urgent first."""
-        now = tuple(waiting)
-        if totals != self._totals or now != self._waiting:
-            self._totals, self._waiting = totals, now
+    def show(self, totals: BatchTotals, waiting: Sequence[TicketSnapshot], marked: int = 0, hidden: int = 0) -> None:
+        """Show the batch's figures, the tickets that need the operator, most urgent first, and the count of marks.
+
+        Args:
+            totals: The figures.
+            waiting: What needs the operator.
+            marked: How many tickets are marked.
+            hidden: How many of those are not listed.
+        """
+        now = (totals, tuple(waiting), marks_words(marked, hidden))
+        if now != (self._totals, self._waiting, self._marks):
+            self._totals, self._waiting, self._marks = now
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw the figures, or the line below them."""
         width = self.content_size.width
-        cell = figures(self._totals, width) if y == 0 else attention(self._totals, self._waiting, width)
+        cell = figures(self._totals, width) if y == 0 else attention(self._totals, self._waiting, width, self._marks)
         return self.palette.line(cell, width)

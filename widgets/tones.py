@@ -26,6 +26,11 @@ _RULES = """
 {w} .tone--accent {{ color: $text-accent; }}
 {w} .tone--warm {{ color: $text-warning; text-style: bold; }}
 {w} .tone--bad {{ color: $text-error; text-style: bold; }}
+{w} .tone--code {{ color: $accent-lighten-2; }}
+{w} .tone--added {{ color: $success-darken-1; }}
+{w} .tone--removed {{ color: $error-darken-1; }}
+{w} .tone--match {{ color: $text-accent; text-style: underline; }}
+{w} .tone--found {{ color: $text-accent; text-style: reverse; }}
 """
 
 

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import on
 from textual.app import App
+from textual.widgets import Input
 
 from supervisor.app.commands import APP_COMMANDS, command_bindings
 from supervisor.app.driver import TerminalDriver
+from supervisor.app.herald import Herald
+from supervisor.app.pager import read_in_pager
 from supervisor.app.palette import SuperviseCommands
 from supervisor.app.screens.board import BoardScreen
-from supervisor.app.screens.effects import EffectsScreen
+from supervisor.app.screens.dialog import VerbDialog
 from supervisor.app.screens.help import HelpScreen
+from supervisor.app.screens.items import ItemsScreen
+from supervisor.app.screens.live import LiveScreen
 from supervisor.app.screens.quit import QuitScreen
 from supervisor.app.theme import MONOCHROME, THEME
 from widgets.cells import drawable
+from widgets.transcript import TranscriptView
+from widgets.words_area import WordsArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
     from textual.binding import BindingType
 
     from supervisor.app.ports import BatchPort
@@ -66,10 +75,18 @@ class SuperviseApp(App[int]):
         self._clock = clock
         self._frame_hz = frame_hz
         self._announced: object = None
-        self._effects_seen = (-1, -1)
+        self._items_seen = (-1, -1, -1)
         self._second = -1
         self._is_stopping = False
         self._board_screen = BoardScreen(port, clock)
+        self._herald = Herald(
+            port.board,
+            self._board_screen.waits,
+            time.monotonic,
+            env=os.environ,
+            write=self._signal,
+            set_title=self._show_title,
+        )
         self.register_theme(THEME)
         self.theme = MONOCHROME if no_color else THEME.name
 
@@ -94,40 +111,84 @@ class SuperviseApp(App[int]):
         if getattr(self._driver, "backlog", 0) > _MAX_BACKLOG:
             return
         board = self._port.board
-        news = self._effects_version() != self._effects_seen or board.announced is not self._announced
-        if board.drain() or news or self._board_screen.has_news:
+        news = self._items_version() != self._items_seen or board.announced is not self._announced
+        live = self._live_screens()
+        if board.drain() or news or self._board_screen.has_news or any(screen.has_news for screen in live):
             self.refresh_board()
         elif int(self._clock()) != self._second:
             self._second = int(self._clock())
             self._board_screen.tick()
-            for screen in self._effects_screens():
+            for items in self._items_screens():
+                items.tick()
+            for screen in live:
                 screen.tick()
+        self._herald.tick()
 
     def refresh_board(self) -> None:
         """Draw the board as it is now, without waiting for the next frame."""
         board = self._port.board
         board.drain()
         self._announced, self._second = board.announced, int(self._clock())
-        self._effects_seen = self._effects_version()
+        self._items_seen = self._items_version()
         self._board_screen.show()
-        screens = self._effects_screens()
+        screens = self._items_screens()
         for screen in screens:
             screen.show()
+        for live in self._live_screens():
+            live.show()
+        for dialog in self.screen_stack:
+            if isinstance(dialog, VerbDialog) and dialog.is_mounted:
+                dialog.show()
+        self._herald.look()
+        self._board_screen.tell_news()
         for refusal in self._board_screen.docket.untold():
             if not screens:
                 self.notify(drawable(refusal.text), severity="warning", markup=False)
 
-    def _effects_version(self) -> tuple[int, int]:
-        return self._port.board.effects_version, self._board_screen.docket.version
+    def _items_version(self) -> tuple[int, int, int]:
+        board = self._port.board
+        return board.effects_version, board.asks_version, self._board_screen.docket.version
 
-    def _effects_screens(self) -> list[EffectsScreen]:
-        return [screen for screen in self.screen_stack if isinstance(screen, EffectsScreen) and screen.is_mounted]
+    def _items_screens(self) -> list[ItemsScreen]:
+        return [screen for screen in self.screen_stack if isinstance(screen, ItemsScreen) and screen.is_mounted]
+
+    def _live_screens(self) -> list[LiveScreen[Any]]:
+        return [screen for screen in self.screen_stack if isinstance(screen, LiveScreen) and screen.is_mounted]
+
+    def _signal(self, data: str) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.signal(data)
+
+    def _show_title(self, text: str) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.show_title(text)
+
+    @on(TranscriptView.ReadingWanted)
+    def _read(self, event: TranscriptView.ReadingWanted) -> None:
+        # In a task of its own, so that the app can leave meanwhile.
+        self.run_worker(read_in_pager(self, event.text), group="pager", exclusive=True)
 
     # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Give a line what was typed just before the keys went there: such keys were sent to whoever had them then."""
+        line = self.focused
+        if not event.is_printable or event.character is None:
+            return
+        if isinstance(line, Input):
+            event.prevent_default()
+            line.replace(event.character, *line.selection)
+        elif isinstance(line, WordsArea):
+            event.prevent_default()
+            line.write(event.character)
 
     def action_help(self) -> None:
         """Show all keys."""
         self.push_screen(HelpScreen())
+
+    def action_mute(self) -> None:
+        """Silence bell and notifications, or let them sound again."""
+        self.notify(self._herald.turn(), markup=False, timeout=3)
 
     async def action_quit(self) -> None:
         """Leave: ask first if something is running, and do not wait any longer when asked again."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from supervisor.app.terminal_codes import give_title_back, take_title, title
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -46,10 +48,12 @@ class Output:
         self._thread.join(_STOP_S)
 
     def _run(self) -> None:
-        while (text := self._queue.get()) is not None:
+        text: str | None = ""
+        while text is not None:
+            text = self._queue.get()
             try:
-                self._file.write(text)
-                if self._queue.empty():
+                self._file.write(text or "")
+                if text is None or self._queue.empty():
                     self._file.flush()
             except (OSError, ValueError):  # the terminal was closed
                 self._gone = True
@@ -60,6 +64,13 @@ class TerminalDriver(LinuxDriver):
     """Textual's driver with our way of writing."""
 
     _output: Output | None = None
+    _title = ""
+    _is_titled = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody may see or hear what is sent beside the screen."""
+        return self._output is not None and self._file is not None and self._file.isatty()
 
     @property
     def backlog(self) -> int:
@@ -71,6 +82,27 @@ class TerminalDriver(LinuxDriver):
         if self._output is None and self._file is not None:
             self._output = Output(self._file)
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        if self._title:
+            self.show_title(self._title)
+
+    def stop_application_mode(self) -> None:
+        """Bring back the terminal's own state, its title included."""
+        if self._is_titled:
+            self._is_titled = False
+            self.write(give_title_back())
+        super().stop_application_mode()
+
+    def show_title(self, text: str) -> None:
+        """Set the window's title, for as long as the terminal is ours. The text may hold anything."""
+        self._title = text
+        if self.is_terminal:
+            self.write(title(text) if self._is_titled else take_title(text))
+            self._is_titled = True
+
+    def signal(self, data: str) -> None:
+        """Send what is no part of the screen, if there is a terminal."""
+        if self.is_terminal:
+            self.write(data)
 
     def write(self, data: str) -> None:
         """Queue output. Never blocks."""
@@ -81,4 +113,5 @@ class TerminalDriver(LinuxDriver):
         """Give the terminal back."""
         if self._output is not None:
             self._output.stop()
+            self._output = None
         super().close()

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from supervisor.app.answers import offered
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, Command
 from supervisor.app.screens.board import BoardScreen
-from supervisor.app.screens.effects import EffectsScreen
+from supervisor.app.screens.items import ItemsScreen
 from widgets.cells import drawable
 
 if TYPE_CHECKING:
@@ -50,10 +49,9 @@ class SuperviseCommands(Provider):
                 yield Offer(f"{verb.label} {words}", verb.help, partial(self.screen.action_verb, verb.name))
             for command in BOARD_COMMANDS:
                 yield self._offer(command, self.screen.run_action)
-        if isinstance(self.screen, EffectsScreen) and self.screen.selected is not None:
-            words = drawable(self.screen.selected.record.key)
-            for answer in offered(self.screen.selected):
-                yield Offer(f"{answer.label} {words}", answer.help, partial(self.screen.action_answer, answer.digit))
+        if isinstance(self.screen, ItemsScreen):
+            for title, words, run in self.screen.offers():
+                yield Offer(title, words, run)
         for command in APP_COMMANDS:
             if command.name != "palette":
                 yield self._offer(command, self.app.run_action)

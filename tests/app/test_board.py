@@ -119,7 +119,7 @@ async def test_marked_tickets_get_the_verb_together(open_app: Opener) -> None:
         await stage.pilot.press("space", "space", "j", "space")
         assert stage.screen.table.marked == {"001-rounding", "001-rounding.2", "003-deploy"}
         assert "◆001-rounding" in stage.line("001-rounding ")
-        await stage.pilot.press("i")
+        await stage.pilot.press("i", "enter")
         assert stage.port.submitted == [("interrupt", ("001-rounding", "001-rounding.2"))]
         await stage.pilot.press("escape")
         assert stage.screen.table.marked == frozenset()

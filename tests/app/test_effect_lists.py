@@ -29,6 +29,7 @@ from tests.screens.effect_scenes import (
 from tests.screens.scenes import HOSTILE, NOW, Story
 
 if TYPE_CHECKING:
+    from supervisor.core.payloads import Json
     from tests.app.conftest import Opener
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +82,8 @@ async def test_a_click_selects_and_a_double_click_goes_there(open_app: Opener) -
 
 async def test_tab_scrolls_the_card_of_a_huge_payload(open_app: Opener) -> None:
     board = stuck()
-    huge = {f"field{n}": "x" * 50 for n in range(5000)} | {"big": "line\n" * 200_000}
+    huge: dict[str, Json] = {f"field{n}": "x" * 50 for n in range(5000)}
+    huge["big"] = "line\n" * 200_000
     board.show_effect(view(record("001-rounding", "big", EffectState.UNRESOLVED, huge, settled_at=NOW - 900)))
     async with open_app(board, size=(80, 24)) as stage:
         await stage.pilot.press("exclamation_mark", "tab")

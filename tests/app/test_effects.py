@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.app.screens.decide import DecideScreen
-from supervisor.app.screens.effects import EffectsScreen
+from supervisor.app.screens.items import ItemsScreen
 from supervisor.core import events as ev
 from supervisor.core.effects import EffectState
 from supervisor.core.model import Mode, State, Why
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.anyio
 WIDE = (120, 40)
 
 
-def effects(stage: Stage) -> EffectsScreen:
+def effects(stage: Stage) -> ItemsScreen:
     screen = stage.app.screen
-    assert isinstance(screen, EffectsScreen)
+    assert isinstance(screen, ItemsScreen)
     return screen
 
 
@@ -143,7 +143,7 @@ async def test_digits_do_nothing_to_a_ticket_and_enter_goes_there(open_app: Open
         assert "budget reached" in stage.line("▸")
         await stage.pilot.press("1", "2", "3", "4", "5", "6")
         assert stage.port.rulings == []
-        await stage.until(lambda: "only effects are answered here" in stage.text())
+        await stage.until(lambda: "this ticket takes no digits" in stage.text())
         await stage.pilot.press("enter")
         assert stage.is_on_board
         assert stage.screen.table.cursor_ticket == "007-tax"

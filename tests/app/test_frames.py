@@ -58,7 +58,7 @@ async def test_only_rows_that_changed_are_built(open_app: Opener) -> None:
         await stage.pilot.pause()
         built = table.strips_built
         for ticket in ("003-ticket", "007-ticket", "150-ticket"):
-            stage.board.apply(ev.BudgetChanged(ticket, NOW, 2.0))
+            stage.board.apply(ev.LimitsChanged(ticket, NOW, 2.0, None))
         stage.frame()
         await stage.until(lambda: "2.00" in stage.line("007-ticket"))
         assert table.strips_built == built + 2

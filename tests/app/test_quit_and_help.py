@@ -8,9 +8,11 @@ import anyio
 import pytest
 
 from supervisor.app.app import SuperviseApp
+from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS
 from supervisor.app.screens.help import HelpScreen
 from supervisor.app.screens.quit import QuitScreen
 from supervisor.core.model import State
+from supervisor.core.verbs import VERBS
 from tests.screens.scenes import FakePort, Story, busy, calm
 
 if TYPE_CHECKING:
@@ -56,15 +58,27 @@ async def test_nothing_running_is_not_asked_about(open_app: Opener) -> None:
 
 
 async def test_help_lists_every_key_and_closes(open_app: Opener) -> None:
-    async with open_app(calm(), size=(100, 60)) as stage:
+    async with open_app(calm(), size=(100, 160)) as stage:
         await stage.pilot.press("question_mark")
         await stage.pilot.pause()
         assert isinstance(stage.app.screen, HelpScreen)
-        for words in ("Stop the turn", "Show all keys", "! needs you", "estimates"):
+        for words in ("Stop the turn", "List only what", "headroom:<0.2", "Show all keys", "! needs you", "estimates"):
             assert words in stage.text()
+        shown = " ".join(stage.text().split())
+        for known in (*VERBS, *BOARD_COMMANDS, *APP_COMMANDS):
+            assert known.help[:40] in shown
         await stage.pilot.press("q")
         assert stage.is_on_board
         assert stage.port.stops == 0
+
+
+async def test_help_scrolls_to_its_end(open_app: Opener) -> None:
+    async with open_app(calm(), size=(80, 24)) as stage:
+        await stage.pilot.press("question_mark", "j", "down", "k", "end")
+        await stage.until(lambda: "marks those we" in stage.text())
+        assert "esc  close" in stage.text()
+        await stage.pilot.press("home")
+        await stage.until(lambda: "Stop the turn" in stage.text())
 
 
 async def test_the_palette_finds_tickets_and_takes_titles_literally(open_app: Opener) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from supervisor.core import events as ev
 from supervisor.core.board import Board
+from supervisor.core.diffs import Diff
+from supervisor.core.errors import SupervisorError
 from supervisor.core.model import BatchTotals, Mode, Outcome, PromptKind, State, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from supervisor.core.asks import AskAnswer
     from supervisor.engine.desk import Ruling
 
 NOW = 1_790_000_000.0
@@ -24,22 +28,59 @@ class FakePort:
 
     board: Board
     submitted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """What each of them was told."""
+    reader: Any = None
+    """Answers what the screens look up: an object with some of the methods of ``Reader``."""
+    slots: int | None = None
     stops: int = 0
     kills: int = 0
     rulings: list[tuple[Ruling, bool]] = field(default_factory=list)
+    said: list[AskAnswer] = field(default_factory=list)
+    """What was answered to asks."""
     probes: list[str] = field(default_factory=list)
     answers: list[Callable[[str | None], None]] = field(default_factory=list)
-    """Ways to answer the decisions and probes, in the order they came."""
+    """Ways to answer the decisions, answers and probes, in the order they came."""
+    tasks: list[asyncio.Future[None]] = field(default_factory=list)
+    """Lookups under way."""
 
-    def submit(self, verb: str, tickets: Sequence[str]) -> None:
+    def submit(self, verb: str, tickets: Sequence[str], told: Mapping[str, Any] | None = None) -> None:
         """Note the verb and mark the tickets."""
         self.submitted.append((verb, tuple(tickets)))
+        self.told.append(dict(told or {}))
         for ticket in tickets:
             self.board.apply(ev.VerbPending(ticket, NOW, verb))
+
+    def look(self, work: Callable[[Any], Awaitable[Any]], answered: Callable[[Any], None]) -> None:
+        """Look it up at once, on the caller's loop."""
+
+        async def go() -> None:
+            try:
+                if self.reader is None:
+                    raise SupervisorError("there is nothing to read")
+                answered(await work(self.reader))
+            except SupervisorError as error:
+                answered(error)
+
+        self.tasks.append(asyncio.ensure_future(go()))
+
+    def set_slots(self, slots: int) -> None:
+        """Note it."""
+        self.slots = slots
+        self.board.announce(slots=slots)
+
+    def pause_starting(self, on: bool) -> None:
+        """Say so."""
+        self.board.announce(starting_paused=on)
 
     def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
         """Note the decision."""
         self.rulings.append((ruling, once_more))
+        self.answers.append(answered)
+
+    def answer(self, answer: AskAnswer, answered: Callable[[str | None], None]) -> None:
+        """Note the answer."""
+        self.said.append(answer)
         self.answers.append(answered)
 
     def probe(self, key: str, answered: Callable[[str | None], None]) -> None:
@@ -176,12 +217,21 @@ _BUSY = (
 )
 
 
+_DIFF = Diff(
+    "@@ -13,3 +13,3 @@\n     factor = 1 - percent / 100\n"
+    "-    return sum((to_cents(price * factor) for price in prices), Decimal(0))\n"
+    "+    return to_cents(sum(prices, Decimal(0)) * factor)",
+    1,
+    1,
+)
+
+
 def _conversation(story: Story, ticket: str) -> None:
     story.start(ticket, "Discounts round the wrong way.\n\nFix pricing.py and its tests, and say what you changed.")
     story.say(ticket, "Let me see how totals are made.", thinking=True)
     story.call(ticket, "Read", "tinyshop/pricing.py", "\n".join(f"{i} line" for i in range(1, 41)))
     story.say(ticket, "The discount is rounded before it is summed. I'll fix pricing.py.")
-    story.call(ticket, "Edit", "tinyshop/pricing.py", "The file has been updated.")
+    story.call(ticket, "Edit", "tinyshop/pricing.py", "The file has been updated.", diff=_DIFF)
     story.call(ticket, "Bash", "pytest -q", "F..\nE  assert 9.99 == 10.0\n1 failed, 13 passed", is_error=True, took=1.2)
     story.call(ticket, "Task", "look for other callers")
     story.say(ticket, "Two callers round on their own: cart.py and receipt.py.", nested=True)

@@ -40,6 +40,8 @@ def app(scene: str) -> SuperviseApp:
         pytest.param("busy", (80, 24), ["question_mark"], id="help-80x24"),
         pytest.param("busy", (80, 24), ["q"], id="quit-80x24"),
         pytest.param("empty", (80, 24), [], id="empty-80x24"),
+        pytest.param("busy", (80, 24), ["slash", *"state:p"], id="filter-typed-80x24"),
+        pytest.param("busy", (120, 40), ["g", "s", "s", "space", "slash", *"!state:run", "enter"], id="listing-120x40"),
         pytest.param("stuck", (80, 24), ["exclamation_mark"], id="inbox-unresolved-80x24"),
         pytest.param("stuck", (120, 40), ["exclamation_mark"], id="inbox-unresolved-120x40"),
         pytest.param("stuck", (80, 24), ["exclamation_mark", "j"], id="inbox-requested-80x24"),

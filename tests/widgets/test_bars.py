@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.core.model import BatchTotals, Mode, State, TicketSnapshot, Why
+from supervisor.core.ordering import Group, Sort
+from supervisor.core.query import Filter, parse
 from tests.screens.scenes import HOSTILE
 from widgets.cells import joined, width_of
 from widgets.facts_line import rule
-from widgets.summary_bar import attention, figures
+from widgets.filter_bar import status
+from widgets.summary_bar import attention, figures, marks_words
 from widgets.verb_footer import hints_line
 
 COUNTS = {
@@ -115,3 +118,25 @@ def test_the_last_hints_stay() -> None:
     assert joined(hints_line(first, last, 80)) == "i interrupt  m message  f fork  ? help  "
     assert joined(hints_line(first, last, 30)) == "i interrupt  ? help  "
     assert joined(hints_line(first, last, 8)) == "? help  "
+
+
+def test_marks_are_counted_and_the_hidden_ones_too() -> None:
+    assert joined(attention(TOTALS, (), 80, marks_words(3, 1))).startswith("◆ 3 marked, 1 hidden")
+    assert joined(attention(TOTALS, WAITING, 80, marks_words(3, 0))).startswith("◆ 3 marked  ! 003-deploy")
+    assert marks_words(0, 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sort", "group", "words"),
+    [
+        ("", Sort.FILE, Group.NONE, "500 tickets"),
+        ("a", Sort.FILE, Group.NONE, "12 of 500"),
+        ("a", Sort.COST, Group.NONE, "12 of 500  by cost"),
+        ("a", Sort.LAST, Group.STATE, "12 of 500  by last activity  grouped by state"),
+        ("", Sort.FILE, Group.LINEAGE, "500 tickets  grouped by lineage"),
+    ],
+)
+def test_the_filters_line_says_what_is_listed(text: str, sort: Sort, group: Group, words: str) -> None:
+    only = parse(text)
+    assert isinstance(only, Filter)
+    assert joined(status(12 if text else 500, 500, only, sort, group)) == words

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from supervisor.core.model import State, TicketSnapshot
+from supervisor.core.ordering import Sort
 from tests.screens.scenes import HOSTILE, NOW
 from widgets import columns as cols
-from widgets.cells import joined
+from widgets.cells import Tone, joined
 
 
 def names(width: int, id_cells: int = 12) -> list[str]:
@@ -45,7 +46,7 @@ def test_80_columns_leave_room_for_ids_and_for_what_happens() -> None:
 def test_columns_fill_the_width(width: int) -> None:
     chosen = cols.arrange(width, 12)
     assert cols.MARGIN + sum(c.width for c in chosen) + len(chosen) - 1 == width
-    assert cell_len(cols.header(chosen)) == width
+    assert cell_len(joined(tuple(cols.header(chosen)))) == width
 
 
 def test_the_words_that_end_an_attempt_are_whole_on_wide_terminals() -> None:
@@ -86,3 +87,29 @@ def test_every_row_is_as_wide_as_the_terminal(
     text = joined(tuple(pieces))
     assert sum(cell_len(part) for part, _ in pieces) == cell_len(text) == sum(c.width for c in chosen) + len(chosen) - 1
     assert "\n" not in text
+
+
+def test_the_column_that_decides_the_order_stands_out() -> None:
+    chosen = cols.arrange(80, 12)
+    strong = [text.strip() for text, tone in cols.header(chosen, Sort.COST) if tone is Tone.ACCENT]
+    assert strong == ["COST"]
+    assert not [text for text, tone in cols.header(chosen, Sort.FILE) if tone is Tone.ACCENT]
+
+
+@pytest.mark.parametrize("width", [30, 80, 160, 240])
+def test_every_cell_of_the_header_belongs_to_the_column_above_it(width: int) -> None:
+    chosen = cols.arrange(width, 12)
+    text = joined(tuple(cols.header(chosen)))
+    for column in chosen:
+        words = column.header[: column.width]
+        found = cols.column_at(chosen, text.index(words))
+        assert found is not None
+        assert found.name == column.name
+    assert cols.column_at(chosen, 0) is None
+    assert cols.column_at(chosen, width + 5) is None
+
+
+def test_a_fork_keeps_its_own_end_also_where_it_is_not_indented() -> None:
+    chosen = cols.arrange(60, 12)
+    fork = TicketSnapshot("001-rounding-prices.2", parent="001-rounding-prices")
+    assert joined(tuple(cols.row(fork, chosen, cols.Look(NOW)))).startswith("…ng-prices.2 ")

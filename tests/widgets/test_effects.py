@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,10 +11,14 @@ from hypothesis import strategies as st
 from supervisor.core.effects import EffectState
 from tests.screens.effect_scenes import KEYED, STUCK, record, row, view
 from tests.screens.scenes import HOSTILE, NOW
+from widgets.card_layout import card_rule
 from widgets.cells import joined, width_of
-from widgets.effect_card_layout import card_rule, effect_lines
-from widgets.effect_items import INBOX, LEDGER, arrange, effect_item, header, line
+from widgets.effect_layout import effect_lines
 from widgets.effect_words import MAX_FIELDS, fields, payload_summary, ran_until, span, stamp, waits_for
+from widgets.items import INBOX, LEDGER, arrange, effect_item, header, line
+
+if TYPE_CHECKING:
+    from supervisor.core.payloads import Json
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30) | st.sampled_from(HOSTILE),
@@ -22,7 +28,13 @@ json_values = st.recursive(
 
 
 def test_nested_fields_get_paths() -> None:
-    payload = {"a": {"b": 1, "c": {"d": "x"}}, "labels": ["p", "q"], "items": [{"n": 1}], "none": None, "empty": {}}
+    payload: Json = {
+        "a": {"b": 1, "c": {"d": "x"}},
+        "labels": ["p", "q"],
+        "items": [{"n": 1}],
+        "none": None,
+        "empty": {},
+    }
     assert fields(payload) == (
         [
             ("a.b", "1"),
@@ -59,7 +71,7 @@ def test_no_line_is_wider_than_its_card(payload: object, width: int) -> None:
 def test_hostile_words_stay_in_their_lines(text: str, width: int) -> None:
     held = record(text, f"op:{text}", EffectState.UNRESOLVED, {text: text}, error=text, said=text, outcome=text)
     shown = view(held)
-    assert width_of(card_rule(shown, None, width)) <= width
+    assert width_of(card_rule(effect_item(shown), NOW, width)) <= width
     for cell in effect_lines(shown, NOW, width):
         assert width_of(cell) <= width
         assert not set(joined(cell)) & set("\x1b\x07\x00\x9b\u202e\u2066\ud83d\r\t\n")

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.containers import Container, Vertical
 from textual.events import DescendantFocus
-from textual.screen import Screen
 
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, command_bindings, verb_bindings
 from supervisor.app.docket import Docket
+from supervisor.app.glance import GlanceCard
+from supervisor.app.histories import Histories
+from supervisor.app.screens.acting import ActingScreen
+from supervisor.app.screens.compare import CompareScreen
 from supervisor.app.screens.inbox import InboxScreen
 from supervisor.app.screens.ledger import LedgerScreen
-from supervisor.app.waiting import WAITING, effect_of, other_tickets, waiting_effects, waiting_tickets
-from supervisor.core.verbs import VERBS, Verb
-from widgets.cells import drawable
+from supervisor.app.screens.listing import FILTER_HINTS
+from supervisor.app.screens.ticket import CHANGES, TicketScreen
+from supervisor.app.screens.timeline import TimelineScreen
+from supervisor.app.tabs.transcript import nothing_yet
+from supervisor.app.waiting import Waiting, waiting_tickets
 from widgets.facts_line import FactsLine
-from widgets.formatting import reason
 from widgets.summary_bar import SummaryBar
 from widgets.ticket_table import TicketTable
 from widgets.transcript import TranscriptView
@@ -31,45 +35,44 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from supervisor.app.ports import BatchPort
-    from supervisor.app.screens.effects import EffectsScreen
-    from supervisor.core.effects import EffectView
+    from supervisor.app.screens.items import ItemsScreen
     from supervisor.core.model import BatchTotals, TicketSnapshot
 
-_VERBS = {verb.name: verb for verb in VERBS}
 _ALWAYS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in APP_COMMANDS if c.in_footer)
 _BOARD_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMANDS if c.in_footer)
+_FILTER_HINT: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMANDS if c.name == "filter")
+"""Kept where others give way: without it nobody finds a ticket among hundreds."""
 
 
-class BoardScreen(Screen[None]):
+class BoardScreen(ActingScreen):
     """The screen that is always there. Drawn by `show`, which the app calls once a frame when something changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*command_bindings(BOARD_COMMANDS), *verb_bindings()]
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (230, "-beside")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (160, "-wide"), (230, "-beside")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (50, "-high")]  # noqa: RUF012
 
     def __init__(self, port: BatchPort, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self.port = port
-        self._clock = clock
+        super().__init__(port, clock)
         self._waiting: tuple[TicketSnapshot, ...] = ()
-        self._effects: tuple[EffectView, ...] = ()
-        """The effects that wait, as of `_effects_version`."""
-        self._effects_version = -1
-        self._inbox = 0
-        """How many items the inbox holds."""
+        self.waits = Waiting(port.board)
         self.docket = Docket(port)
+        self.histories = Histories(port, clock)
         self._is_stopping = False
-        self.table = TicketTable(id="tickets")
         self.transcript = TranscriptView(id="transcript")
+        self._glance = GlanceCard(port, id="glance")
         self._summary, self._facts, self._footer = SummaryBar(), FactsLine(), VerbFooter()
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets; ``supervisor.tcss`` places them."""
         yield self._summary
+        yield self.filter_bar
         with Container(id="body"):
             yield self.table
-            with Vertical(id="talk"):
-                yield self._facts
-                yield self.transcript
+            with Container(id="lower"):
+                with Vertical(id="talk"):
+                    yield self._facts
+                    yield self.transcript
+                yield self._glance
         yield self._footer
 
     def on_mount(self) -> None:
@@ -80,31 +83,25 @@ class BoardScreen(Screen[None]):
     # Drawing
 
     @property
-    def selected(self) -> TicketSnapshot | None:
-        """The ticket under the cursor."""
-        cursor = self.table.cursor_ticket
-        return self.port.board[cursor] if cursor is not None and cursor in self.port.board else None
-
-    @property
     def has_news(self) -> bool:
-        """Whether the selected ticket said something that changed nothing else on the board."""
+        """Whether the selected ticket said something that changed nothing else here, or rows may move by now."""
         ticket = self.table.cursor_ticket
-        return ticket is not None and self.port.board.transcript(ticket).next_seq > self.transcript.wants(ticket)
+        if ticket is not None and self.port.board.transcript(ticket).next_seq > self.transcript.wants(ticket):
+            return True
+        return self.has_moves or self._glance.has_news
 
     def show(self) -> None:
         """Draw the board as it is: each widget repaints only what differs."""
         rows = self.port.board.rows()
         self._waiting = waiting_tickets(rows)
-        if self._effects_version != self.port.board.effects_version:
-            self._effects_version, self._effects = self.port.board.effects_version, waiting_effects(self.port.board)
-        self._inbox = len(self._effects) + len(other_tickets(self.port.board, self._effects))
-        self.table.show(rows, self._clock())
-        self._summary.show(self._totals(), self._waiting)
+        self.show_list()
+        self._summary.show(self._totals(), self._waiting, len(self.table.marked), len(self.hidden_marks))
         self._show_selected()
 
     def tick(self) -> None:
         """Let time pass on what shows a running age or a countdown."""
         self.table.tick(self._clock())
+        self._glance.show_ticket(self.selected, self._clock())
 
     def show_stopping(self) -> None:
         """Say at once that the batch is being stopped, before the engine does."""
@@ -121,29 +118,25 @@ class BoardScreen(Screen[None]):
         ticket = self.selected
         self._facts.show(ticket)
         self._show_transcript(ticket)
-        targets = self._targets()
-        verbs = [(v.key, v.label) for v in VERBS if any(v.applies(t) for t in targets)]
-        self._footer.show([*verbs, *self._hints()], _ALWAYS)
+        self._glance.show_ticket(ticket, self._clock())
+        if self.filter_bar.is_editing:
+            self._footer.show(FILTER_HINTS, ())
+            return
+        self._footer.show([*self._calls(), *self.verb_hints(), *_BOARD_HINTS], (*_FILTER_HINT, *_ALWAYS))
 
     def _show_transcript(self, ticket: TicketSnapshot | None) -> None:
         if ticket is None:
-            self.transcript.show(None, ())
+            self.transcript.show(None, None)
             return
-        wanted = self.transcript.wants(ticket.id)
-        source = self.port.board.transcript(ticket.id)
-        entries = source.since(wanted) if wanted < source.next_seq else ()
-        self.transcript.show(ticket.id, entries, empty=_nothing_yet(ticket))
+        self.histories.want(ticket)
+        self.transcript.show(ticket.id, self.port.board.transcript(ticket.id), empty=nothing_yet(ticket))
 
-    def _hints(self) -> Sequence[Hint]:
-        if self.has_class("-reading"):
-            return [("esc", "board")]
-        answer: list[Hint] = [("a", "answer")] if self._effect() is not None else []
-        inbox: list[Hint] = [("!", f"needs you {self._inbox}")] if self._inbox else []
-        return [*answer, *inbox, *_BOARD_HINTS]
-
-    def _effect(self) -> EffectView | None:
-        """The effect that the selected ticket waits for."""
-        return effect_of(self.port.board, self.selected, self._effects) if self.selected is not None else None
+    def _calls(self) -> Sequence[Hint]:
+        """Return the keys that lead to what waits for the operator; they come before everything else."""
+        answer: list[Hint] = [("a", "answer")] if self.waits.is_answerable(self.selected) else []
+        count = self.waits.count
+        inbox: list[Hint] = [("!", f"needs you {count}")] if count else []
+        return [*answer, *inbox]
 
     @on(TicketTable.Highlighted)
     def _selection_changed(self) -> None:
@@ -152,96 +145,67 @@ class BoardScreen(Screen[None]):
     @on(DescendantFocus)
     def _focus_changed(self) -> None:
         self._facts.activate(self.transcript.has_focus)
+        self.show()
 
     # Keys
 
     @on(TicketTable.Opened)
     def action_open(self) -> None:
-        """Give the transcript the whole screen."""
-        self.add_class("-reading")
-        self.transcript.focus()
-        self._show_selected()
+        """Open the selected ticket's own screen."""
+        if self.selected is not None:
+            self.open_ticket(self.selected.id)
+
+    def action_changes(self) -> None:
+        """Show what the selected ticket changed; of two marked ones what each of them did."""
+        marked = [ticket.id for ticket in self.targets]
+        if len(marked) == 2:
+            self.app.push_screen(CompareScreen(self.port, self._clock, (marked[0], marked[1])))
+        elif self.selected is not None:
+            self.open_ticket(self.selected.id, CHANGES)
+
+    def action_timeline(self) -> None:
+        """Show all tickets over time."""
+        selected = self.selected.id if self.selected is not None else None
+        self.app.push_screen(TimelineScreen(self.port, self._clock, selected), self._came_from_timeline)
+
+    def _came_from_timeline(self, ticket: str | None) -> None:
+        if ticket is not None:
+            self.go_to(ticket)
+            self.open_ticket(ticket)
+
+    def open_ticket(self, ticket: str, place: int = 0) -> None:
+        """Open a ticket's own screen at one of its views."""
+        self.app.push_screen(TicketScreen(self, self._clock, ticket, place), self._came_back)
 
     def action_back(self) -> None:
-        """Come back from the transcript; on the board take the marks away."""
-        if self.has_class("-reading"):
-            self.remove_class("-reading")
-        else:
+        """Go back to the table; from there take the marks away, then the filter."""
+        if self.table.marked and self.table.has_focus:
             self.table.mark(())
+        elif self.table.has_focus:
+            self.filter_bar.clear()
         self.table.focus()
-        self._show_selected()
+        self.show()
 
     def action_switch_focus(self) -> None:
         """Go to the other one of table and transcript."""
-        other = self.transcript if self.table.has_focus or self.has_class("-reading") else self.table
-        other.focus()
-
-    def action_mark(self) -> None:
-        """Mark or unmark the selected ticket and go on to the next."""
-        if self.table.cursor_ticket is not None:
-            self.table.mark(self.table.marked ^ {self.table.cursor_ticket})
-            self.table.action_move(1)
-            self._show_selected()
-
-    def action_next_waiting(self) -> None:
-        """Go to the next ticket that needs the operator, round and round."""
-        rows = self.port.board.rows()
-        places = [i for i, t in enumerate(rows) if t.state in WAITING]
-        if not places:
-            self.notify("Nothing needs you.", markup=False, timeout=3)
-            return
-        here = next((i for i, t in enumerate(rows) if t.id == self.table.cursor_ticket), -1)
-        self.go_to(rows[next((i for i in places if i > here), places[0])].id)
+        (self.transcript if self.table.has_focus else self.table).focus()
 
     def action_inbox(self) -> None:
         """Show everything that waits."""
-        self._open(InboxScreen(self.port, self._clock, self.docket))
+        self._open(InboxScreen(self.port, self._clock, self.docket, self.desk))
 
     def action_answer(self) -> None:
         """Show what waits, beginning at what the selected ticket waits for."""
-        view = self._effect()
-        self._open(InboxScreen(self.port, self._clock, self.docket, view.record.key if view is not None else None))
+        line = self.waits.line_of(self.selected) if self.selected is not None else None
+        self._open(InboxScreen(self.port, self._clock, self.docket, self.desk, line))
 
     def action_ledger(self) -> None:
         """Show all effects."""
         self._open(LedgerScreen(self.port, self._clock, self.docket))
 
-    def _open(self, screen: EffectsScreen) -> None:
+    def _open(self, screen: ItemsScreen) -> None:
         self.app.push_screen(screen, self._came_back)
 
     def _came_back(self, ticket: str | None) -> None:
         if ticket is not None:
             self.go_to(ticket)
-
-    def go_to(self, ticket_id: str) -> None:
-        """Select a ticket."""
-        self.table.select(ticket_id)
-
-    def offered_verbs(self) -> list[tuple[Verb, str]]:
-        """Return the verbs that apply now, each with the words for what it would act on."""
-        targets = self._targets()
-        found = [(verb, [t for t in targets if verb.applies(t)]) for verb in VERBS]
-        return [(v, drawable(ts[0].id) if len(ts) == 1 else f"{len(ts)} tickets") for v, ts in found if ts]
-
-    def action_verb(self, name: str) -> None:
-        """Act on the marked tickets, or the selected one; say why where the verb does not apply."""
-        verb, targets = _VERBS[name], self._targets()
-        chosen = [ticket.id for ticket in targets if verb.applies(ticket)]
-        if chosen:
-            self.port.submit(name, chosen)
-            self.show()
-            return
-        refusals = [refusal for ticket in targets if (refusal := verb.refusal(ticket))]
-        if refusals:
-            self.notify(drawable(refusals[0]), severity="warning", markup=False, timeout=4)
-
-    def _targets(self) -> list[TicketSnapshot]:
-        marked = self.table.marked
-        if marked:
-            return [t for t in self.port.board.rows() if t.id in marked]
-        return [self.selected] if self.selected is not None else []
-
-
-def _nothing_yet(ticket: TicketSnapshot) -> str:
-    words = reason(ticket)
-    return f"Nothing said yet: {words}." if words else "Nothing said yet."

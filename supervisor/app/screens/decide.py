@@ -13,11 +13,10 @@ from textual.widgets import Input, Static
 
 from supervisor.app.answers import Answer, danger, question
 from supervisor.core.rulings import DecisionVerb
-from supervisor.core.text import safe_line
 from widgets.cells import drawable
+from widgets.words_input import WordsInput
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.app import ComposeResult
 
     from supervisor.core.effects import EffectView
@@ -33,19 +32,6 @@ class Decided:
     why: str = ""
     evidence: str = ""
     outcome: str = ""
-
-
-class WordsInput(Input):
-    """A line of text. What is pasted becomes one line that is safe to draw."""
-
-    def on_mount(self) -> None:
-        """Keep the cursor still: a dialog at rest is not drawn again."""
-        self.cursor_blink = False
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Take all lines of a paste, not only the first, and none of its control characters."""
-        event.stop().prevent_default()
-        self.replace(safe_line(" ".join(event.text.split())), *self.selection)
 
 
 class DecideScreen(ModalScreen[Decided | None]):

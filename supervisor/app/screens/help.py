@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from supervisor.app.answers import ANSWERS
-from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS
+from supervisor.app.ask_answers import CHOOSE_HELP, REPLIES
+from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, INBOX_COMMANDS
+from supervisor.core.asks import AskKind
 from supervisor.core.model import State
+from supervisor.core.query import FIELDS
 from supervisor.core.verbs import VERBS
 from widgets.formatting import state_words
 
@@ -19,10 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
 _MOVES = (
     ("j k ↓ ↑", "Next and previous ticket, or a line of the transcript."),
     ("home end", "First and last; in the transcript, end follows what comes."),
+)
+_WORDS = (
+    ("words", 'All must stand in id, title, detail or branch; "two words" as they stand.'),
+    ("!state:done", "A ! turns any of these round."),
+)
+_DIALOGS = (
+    ("tab shift+tab", "Next field, and the one before."),
+    ("ctrl+s", "Do it, from every field."),
+    ("esc", "Leave everything as it is; a message stays as a draft."),
 )
 _STATES = {
     State.QUEUED: "waits for a slot or another ticket",
@@ -35,27 +48,59 @@ _STATES = {
     State.FAILED: "ended badly; its session and files are kept",
     State.CANCELLED: "you gave it up",
 }
+_ASKS = {
+    AskKind.PERMISSION: "On a permission that waits",
+    AskKind.QUESTION: "On a question that waits",
+    AskKind.PLAN: "On a plan that waits",
+}
 _MONEY = "Costs are the SDK's estimates, not billing data; ≈ marks those we estimated ourselves."
 
 
 class HelpScreen(ModalScreen[None]):
     """What can be pressed and what the signs mean."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,enter", "close", "Close"),
+        Binding("j", "scroll_help(1)", "Down", show=False),
+        Binding("k", "scroll_help(-1)", "Up", show=False),
+    ]
 
     def compose(self) -> ComposeResult:
         """List verbs, keys and states."""
-        with VerticalScroll(id="dialog", classes="-tall"):
-            yield Static("On the selected or the marked tickets", classes="heading", markup=False)
-            yield from _table((verb.key, verb.help) for verb in VERBS)
-            yield Static("Everywhere", classes="heading", markup=False)
-            commands = ((c.shown, c.help) for c in (*BOARD_COMMANDS, *APP_COMMANDS))
-            yield from _table((*_MOVES, *commands))
-            yield Static("On an effect that waits (! or a)", classes="heading", markup=False)
-            yield from _table((a.digit, f"{a.label}: {a.help}") for a in ANSWERS)
-            yield Static("States", classes="heading", markup=False)
-            yield from _table((state_words(state), words) for state, words in _STATES.items())
-            yield Static(_MONEY, classes="heading", markup=False)
+        with Vertical(id="dialog", classes="-tall"):
+            yield VerticalScroll(*self._page(), id="help")
+            yield Static("↑ ↓ page up page down  scroll    esc  close", id="dialog-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Let the keys scroll."""
+        self.query_one("#help").focus()
+
+    def _page(self) -> Iterable[Widget]:
+        yield Static("On the selected or the marked tickets", classes="heading", markup=False)
+        yield from _table((f"{verb.key}  {verb.label}", verb.help) for verb in VERBS)
+        yield Static("Everywhere", classes="heading", markup=False)
+        commands = ((c.shown, c.help) for c in (*BOARD_COMMANDS, *APP_COMMANDS))
+        yield from _table((*_MOVES, *commands))
+        yield Static("In dialogs", classes="heading", markup=False)
+        yield from _table(_DIALOGS)
+        yield Static("In the filter (/)", classes="heading", markup=False)
+        yield from _table((*_WORDS, *((field.example, field.help) for field in FIELDS)))
+        yield Static("In the list of what needs you (! or a)", classes="heading", markup=False)
+        yield from _table((c.shown, c.help) for c in INBOX_COMMANDS if c.name in ("go", "next"))
+        for kind, words in _ASKS.items():
+            yield Static(words, classes="heading", markup=False)
+            keys = CHOOSE_HELP if kind is AskKind.QUESTION else ()
+            yield from _table((*keys, *((r.key, f"{r.label}: {r.help}") for r in REPLIES if r.to is kind)))
+        yield Static("On an effect that waits", classes="heading", markup=False)
+        yield from _table((a.digit, f"{a.label}: {a.help}") for a in ANSWERS)
+        yield Static("States", classes="heading", markup=False)
+        yield from _table((state_words(state), words) for state, words in _STATES.items())
+        yield Static(_MONEY, classes="heading", markup=False)
+
+    def action_scroll_help(self, by: int) -> None:
+        """Scroll by lines."""
+        page = self.query_one("#help")
+        page.scroll_to(y=page.scroll_offset.y + by, animate=False)
 
     def action_close(self) -> None:
         """Go back."""

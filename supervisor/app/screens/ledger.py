@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.app.screens.effects import EffectsScreen
-from widgets.effect_items import LEDGER, effect_item
+from supervisor.app.screens.items import ItemsScreen
+from widgets.items import LEDGER, effect_item, effect_key
 from widgets.title_bar import TitleBar
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from supervisor.app.docket import Docket
     from supervisor.app.ports import BatchPort
-    from widgets.effect_items import Item
+    from widgets.items import Item
 
 
-class LedgerScreen(EffectsScreen):
+class LedgerScreen(ItemsScreen):
     """All effects by key."""
 
     EMPTY = "No ticket has asked for an effect yet. Each one will stand here for good, with who did what and when."
@@ -25,10 +25,13 @@ class LedgerScreen(EffectsScreen):
     def __init__(
         self, port: BatchPort, clock: Callable[[], float], docket: Docket, selected: str | None = None
     ) -> None:
-        super().__init__(port, clock, docket, TitleBar("EFFECTS", "by key"), selected)
+        """Prepare the ledger; ``selected`` is the key, as people read it, of the effect to begin at."""
+        key = effect_key(selected) if selected is not None else None
+        super().__init__(port, clock, docket, TitleBar("EFFECTS", "by key"), key)
 
     def listed(self) -> list[Item]:
         """Return all effects by key."""
         views = sorted(self.port.board.effects(), key=lambda view: view.record.key)
         self.title_bar.show(len(views))
-        return [effect_item(view, pending=self.docket.pending.get(view.record.key, "")) for view in views]
+        pending = self.docket.pending
+        return [effect_item(view, pending=pending.get(effect_key(view.record.key), "")) for view in views]

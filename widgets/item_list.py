@@ -1,4 +1,4 @@
-"""A list of effects, and of tickets that wait: one line each, drawn from frozen snapshots.
+"""A list of what waits, or of effects: one line each, drawn from frozen snapshots.
 
 The cursor belongs to an item, not to a place: what comes, goes or moves above it leaves it where it was.
 """
@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from widgets.cells import Piece, Tone
-from widgets.effect_items import Column, Item, arrange, header, line
+from widgets.items import Column, Item, arrange, header, line
 from widgets.lines import LineView
 from widgets.tones import TONE_CLASSES, tone_css
 
@@ -29,15 +29,15 @@ HEADER = 1
 _Drawn = tuple[bool, tuple[Piece, ...]]
 
 
-class EffectList(LineView):
+class ItemList(LineView):
     """Items under one another, with a cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES | {"effect-list--cursor", "effect-list--cursor-blurred"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES | {"item-list--cursor", "item-list--cursor-blurred"}
     DEFAULT_CSS = """
-    EffectList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; height: auto; }
-    EffectList .effect-list--cursor { background: $block-cursor-blurred-background; text-style: bold; }
-    EffectList .effect-list--cursor-blurred { background: $panel; }
-    """ + tone_css("EffectList")
+    ItemList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; height: auto; }
+    ItemList .item-list--cursor { background: $block-cursor-blurred-background; text-style: bold; }
+    ItemList .item-list--cursor-blurred { background: $panel; }
+    """ + tone_css("ItemList")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Next", show=False),
         Binding("k,up", "move(-1)", "Previous", show=False),
@@ -52,7 +52,11 @@ class EffectList(LineView):
         """The cursor is on another item."""
 
     class Opened(Message):
-        """The operator wants to go where the item is."""
+        """Enter was pressed on an item, or it was clicked twice."""
+
+        def __init__(self, *, by_mouse: bool = False) -> None:
+            super().__init__()
+            self.by_mouse = by_mouse
 
     def __init__(self, columns: Sequence[Column], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -65,6 +69,11 @@ class EffectList(LineView):
         self._drawn: dict[str, _Drawn] = {}
 
     # What others see and do
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What is shown, from top to bottom."""
+        return self._items
 
     @property
     def cursor_item(self) -> Item | None:
@@ -113,7 +122,7 @@ class EffectList(LineView):
         self._select_place(place % max(1, len(self._items)))
 
     def action_open(self) -> None:
-        """Go where the item is."""
+        """Say that the item under the cursor is meant."""
         if self._cursor is not None:
             self.post_message(self.Opened())
 
@@ -126,7 +135,7 @@ class EffectList(LineView):
         if place < len(self._items):
             self.select(self._items[place].key)
             if event.chain == 2:
-                self.action_open()
+                self.post_message(self.Opened(by_mouse=True))
 
     def on_focus(self) -> None:
         """Show that keys move the cursor."""
@@ -169,7 +178,7 @@ class EffectList(LineView):
     def _under(self, is_cursor: bool) -> Style | None:
         if not is_cursor:
             return None
-        name = "effect-list--cursor" if self.has_focus else "effect-list--cursor-blurred"
+        name = "item-list--cursor" if self.has_focus else "item-list--cursor-blurred"
         return self.get_component_rich_style(name, partial=True)
 
     def _repaint_changed(self) -> None:

@@ -9,14 +9,16 @@ from textual import on
 from textual.events import DescendantFocus
 from textual.screen import Screen
 
-from supervisor.app.answers import Answer, answer_for, offered
-from supervisor.app.commands import APP_COMMANDS, EFFECT_COMMANDS, answer_bindings, command_bindings
+from supervisor.app.answers import DIGITS, Answer, answer_for, offered
+from supervisor.app.commands import APP_COMMANDS, ITEM_COMMANDS, answer_bindings, command_bindings
 from supervisor.app.screens.decide import Decided, DecideScreen
 from supervisor.engine.desk import Ruling
 from supervisor.store.owner import this_process
+from widgets.card_layout import Look
 from widgets.cells import drawable
-from widgets.effect_card import EffectCard
-from widgets.effect_list import EffectList
+from widgets.item_card import ItemCard
+from widgets.item_list import ItemList
+from widgets.items import effect_key
 from widgets.verb_footer import Hint, VerbFooter
 
 if TYPE_CHECKING:
@@ -29,19 +31,23 @@ if TYPE_CHECKING:
     from supervisor.app.ports import BatchPort
     from supervisor.core.effects import EffectView
     from supervisor.core.rulings import DecisionVerb
-    from widgets.effect_items import Column, Item
+    from widgets.items import Column, Item
+    from widgets.ticket_layout import Past
     from widgets.title_bar import TitleBar
 
+    Offer = tuple[str, str, Callable[[], None]]
+    """For the palette: a title, a sentence of help, and what it does."""
+
 _ALWAYS: tuple[Hint, ...] = tuple(
-    (c.shown, c.label) for c in (*EFFECT_COMMANDS, *APP_COMMANDS) if c.name in ("close", "help")
+    (c.shown, c.label) for c in (*ITEM_COMMANDS, *APP_COMMANDS) if c.name in ("close", "help")
 )
-_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in EFFECT_COMMANDS if c.in_footer)
+_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in ITEM_COMMANDS if c.in_footer)
 
 
-class EffectsScreen(Screen[str | None]):
+class ItemsScreen(Screen[str | None]):
     """A list with a card below. Its result is the ticket to go to on the board, if any."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*command_bindings(EFFECT_COMMANDS), *answer_bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = [*command_bindings(ITEM_COMMANDS), *answer_bindings(DIGITS)]
     EMPTY: ClassVar[str]
     """What to say where there is nothing."""
     COLUMNS: ClassVar[Sequence[Column]]
@@ -49,6 +55,7 @@ class EffectsScreen(Screen[str | None]):
     def __init__(
         self, port: BatchPort, clock: Callable[[], float], docket: Docket, title: TitleBar, selected: str | None
     ) -> None:
+        """Prepare the screen; ``selected`` is the key of the item to begin at."""
         super().__init__()
         self.port = port
         self._clock = clock
@@ -56,8 +63,8 @@ class EffectsScreen(Screen[str | None]):
         self._me = this_process()
         self._selected = selected
         self.title_bar = title
-        self.items = EffectList(self.COLUMNS, id="effects")
-        self.card = EffectCard(id="card")
+        self.items = ItemList(self.COLUMNS, id="items")
+        self.card = ItemCard(id="card")
         self._answers, self._footer = VerbFooter(id="answers"), VerbFooter()
 
     def compose(self) -> ComposeResult:
@@ -69,10 +76,10 @@ class EffectsScreen(Screen[str | None]):
         yield self._footer
 
     def on_mount(self) -> None:
-        """Draw what is there already, and begin at the effect that was asked for."""
+        """Draw what is there already, and begin at the item that was asked for."""
         self.show()
         if self._selected is not None:
-            self.items.select(f"effect {self._selected}")
+            self.items.select(self._selected)
         self.items.focus()
 
     # Drawing
@@ -82,13 +89,17 @@ class EffectsScreen(Screen[str | None]):
         raise NotImplementedError
 
     @property
+    def item(self) -> Item | None:
+        """The item under the cursor."""
+        return self.items.cursor_item
+
+    @property
     def selected(self) -> EffectView | None:
         """The effect under the cursor."""
-        item = self.items.cursor_item
-        return item.effect if item is not None else None
+        return self.item.effect if self.item is not None else None
 
     def show(self) -> None:
-        """Draw the board's effects as they are: each widget repaints only what differs."""
+        """Draw the board's items as they are: each widget repaints only what differs."""
         self.items.show(self.listed(), self._clock())
         self._show_selected()
 
@@ -97,20 +108,42 @@ class EffectsScreen(Screen[str | None]):
         self.items.show(self.listed(), self._clock())
         self.card.tick(self._clock())
 
+    def answers(self) -> Sequence[Hint]:
+        """Return the keys that answer for the item under the cursor."""
+        view = self.selected
+        return [(a.digit, a.label) for a in offered(view)] if view is not None else []
+
+    def hints(self) -> Sequence[Hint]:
+        """Return the other keys that do something with it."""
+        return _HINTS
+
+    def past(self) -> Past | None:
+        """Return what happened to the ticket under the cursor, as far as that is known."""
+        return None
+
+    def offers(self) -> list[Offer]:
+        """Return what the palette can do for the item under the cursor."""
+        view = self.selected
+        if view is None:
+            return []
+        words = drawable(view.record.key)
+        return [(f"{a.label} {words}", a.help, partial(self.action_answer, a.digit)) for a in offered(view)]
+
     def _show_selected(self) -> None:
-        item, view = self.items.cursor_item, self.selected
-        refusal = self.docket.refusal(view.record.key) if view is not None else None
-        self.card.show(
-            item,
+        item, view = self.item, self.selected
+        refusal = self.docket.refusal(item.key) if item is not None else None
+        look = Look(
             self._clock(),
             is_ours=view is not None and view.record.owner == self._me,
             notice=f"not done: {refusal.text}" if refusal is not None else "",
             empty=self.EMPTY,
+            past=self.past(),
         )
-        self._answers.show([(a.digit, a.label) for a in offered(view)] if view is not None else [], ())
-        self._footer.show(_HINTS if item is not None else (), _ALWAYS)
+        self.card.show(item, look)
+        self._answers.show(self.answers() if item is not None else (), ())
+        self._footer.show(self.hints() if item is not None else (), _ALWAYS)
 
-    @on(EffectList.Highlighted)
+    @on(ItemList.Highlighted)
     def _selection_changed(self) -> None:
         self.show()
 
@@ -120,12 +153,22 @@ class EffectsScreen(Screen[str | None]):
 
     # Keys
 
-    @on(EffectList.Opened)
     def action_open(self) -> None:
         """Go to the item's ticket on the board."""
-        item = self.items.cursor_item
-        if item is not None and item.ticket_id in self.port.board:
-            self.dismiss(item.ticket_id)
+        self.action_go()
+
+    @on(ItemList.Opened)
+    def _item_opened(self, event: ItemList.Opened) -> None:
+        """Two clicks go to the ticket and never send anything."""
+        if event.by_mouse:
+            self.action_go()
+        else:
+            self.action_open()
+
+    def action_go(self) -> None:
+        """Go to the item's ticket on the board."""
+        if self.item is not None and self.item.ticket_id in self.port.board:
+            self.dismiss(self.item.ticket_id)
 
     def action_close(self) -> None:
         """Go back to the board."""
@@ -135,18 +178,17 @@ class EffectsScreen(Screen[str | None]):
         """Go to the other one of list and card."""
         (self.card if self.items.has_focus else self.items).focus()
 
-    def action_answer(self, digit: str) -> None:
+    def action_answer(self, key: str) -> None:
         """Answer for the selected effect; say why where that answer does not fit."""
         view = self.selected
         if view is None:
-            self._refuse("only effects are answered here: enter goes to the ticket")
             return
-        answer = answer_for(digit, view)
+        answer = answer_for(key, view)
         refusal = answer.refusal(view)
-        if view.record.key in self.docket.pending:
+        if effect_key(view.record.key) in self.docket.pending:
             refusal = "the last answer is on its way"
         if refusal is not None:
-            self._refuse(refusal)
+            self.refuse(refusal)
         elif answer.verb is None:
             self.docket.probe(view.record.key, answer.label)
             self.show()
@@ -156,9 +198,9 @@ class EffectsScreen(Screen[str | None]):
             self._ask(answer, view, answer.verb)
 
     def _ask(self, answer: Answer, view: EffectView, verb: DecisionVerb) -> None:
-        refusal = self.docket.refusal(view.record.key)
-        before = refusal.ruling if refusal is not None and refusal.ruling is not None else None
-        words = Decided(before.why, before.evidence) if before is not None else Decided()
+        refusal = self.docket.refusal(effect_key(view.record.key))
+        sent = refusal.sent if refusal is not None else None
+        words = Decided(sent.why, sent.evidence) if isinstance(sent, Ruling) else Decided()
         screen = DecideScreen(answer, view, self._clock(), words)
         self.app.push_screen(screen, partial(self._decided, answer, view, verb))
 
@@ -174,5 +216,6 @@ class EffectsScreen(Screen[str | None]):
         self.docket.rule(ruling, answer.label, once_more=answer.once_more)
         self.show()
 
-    def _refuse(self, words: str) -> None:
+    def refuse(self, words: str) -> None:
+        """Say why nothing was done; the words may hold anything."""
         self.notify(drawable(words), severity="warning", markup=False, timeout=4)

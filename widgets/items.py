@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from supervisor.core.model import State
+from widgets import ask_words
 from widgets import formatting as fmt
 from widgets.cells import Piece, Tone, drawable, fit
 from widgets.effect_words import effect_state, stamp, waits_for
@@ -15,8 +16,10 @@ from widgets.effect_words import effect_state, stamp, waits_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from supervisor.core.asks import Ask
     from supervisor.core.effects import EffectView
     from supervisor.core.model import TicketSnapshot
+    from widgets.ask_draft import Draft
 
 MARGIN = 2
 """Cells before the first column, for the cursor."""
@@ -25,24 +28,32 @@ _GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something on a list: an effect, or a ticket that waits for another reason."""
+    """Something on a list: what an agent asks, an effect, or a ticket that waits for another reason; one of the three.
+
+    The first two can be answered in place.
+    """
 
     key: str
     """Names it for good; the cursor follows it."""
     since: float
     """When it began to wait, or came to its state."""
     effect: EffectView | None = None
+    ask: Ask | None = None
     ticket: TicketSnapshot | None = None
     pending: str = ""
     """What the operator decided and nobody has answered yet."""
     is_over: bool = False
     """It waits no more, and stays only while the cursor is on it."""
+    draft: Draft | None = None
+    """What is chosen so far of the questions that are asked."""
 
     @property
     def ticket_id(self) -> str:
         """The ticket it belongs to."""
         if self.ticket is not None:
             return self.ticket.id
+        if self.ask is not None:
+            return self.ask.ticket
         return self.effect.record.ticket if self.effect is not None else ""
 
 
@@ -58,21 +69,36 @@ class Column:
     grows: bool = False
 
 
+def effect_key(key: str) -> str:
+    """Return the key of an effect's line."""
+    return f"effect {key}"
+
+
+def ask_key(ident: str) -> str:
+    """Return the key of an ask's line."""
+    return f"ask {ident}"
+
+
+def ticket_key(ident: str) -> str:
+    """Return the key of a ticket's line."""
+    return f"ticket {ident}"
+
+
 def effect_item(view: EffectView, *, pending: str = "", is_over: bool = False, since: float | None = None) -> Item:
     """Return the line of an effect."""
-    return Item(
-        f"effect {view.record.key}",
-        view.since if since is None else since,
-        effect=view,
-        pending=pending,
-        is_over=is_over,
-    )
+    waits_since = view.since if since is None else since
+    return Item(effect_key(view.record.key), waits_since, effect=view, pending=pending, is_over=is_over)
+
+
+def ask_item(ask: Ask, *, pending: str = "", draft: Draft | None = None) -> Item:
+    """Return the line of something that an agent asks."""
+    return Item(ask_key(ask.id), ask.at, ask=ask, pending=pending, is_over=not ask.waits, draft=draft)
 
 
 def ticket_item(ticket: TicketSnapshot, *, is_over: bool = False, since: float | None = None) -> Item:
-    """Return the line of a ticket that waits for something else than an effect."""
-    waits_since = ticket.last_activity or ticket.created
-    return Item(f"ticket {ticket.id}", waits_since if since is None else since, ticket=ticket, is_over=is_over)
+    """Return the line of a ticket that waits for something else."""
+    waits_since = (ticket.last_activity or ticket.created) if since is None else since
+    return Item(ticket_key(ticket.id), waits_since, ticket=ticket, pending=ticket.pending or "", is_over=is_over)
 
 
 def _age(item: Item, now: float) -> Piece:
@@ -86,17 +112,22 @@ def _ticket(item: Item, _: float) -> Piece:
 def _what(item: Item, _: float) -> Piece:
     if item.effect is not None:
         return f"effect {drawable(item.effect.record.op)}", Tone.PLAIN
-    if item.ticket is None or item.is_over or item.ticket.why is None:
+    if item.ask is not None:
+        return ask_words.what(item.ask), Tone.PLAIN
+    if item.ticket is None or item.is_over:
         return "ticket", Tone.MUTED
+    if item.ticket.state is State.FAILED or item.ticket.why is None:
+        return item.ticket.state.value.replace("_", " "), Tone.MUTED
     return drawable(item.ticket.why.value.replace("_", " ")), Tone.MUTED
 
 
 def _why(item: Item, _: float) -> Piece:
     if item.pending:
-        return f"{item.pending} …", Tone.ACCENT
+        return f"{drawable(item.pending)} …", Tone.ACCENT
     if item.effect is not None:
-        words = drawable(waits_for(item.effect))
-        return words, Tone.MUTED if item.is_over else Tone.WARM
+        return drawable(waits_for(item.effect)), Tone.MUTED if item.is_over else Tone.WARM
+    if item.ask is not None:
+        return ask_words.outcome(item.ask) if item.is_over else (ask_words.gist(item.ask), Tone.WARM)
     if item.ticket is None:
         return "", Tone.PLAIN
     if item.is_over:
@@ -107,7 +138,7 @@ def _why(item: Item, _: float) -> Piece:
 
 def _state(item: Item, _: float) -> Piece:
     if item.pending:
-        return f"{item.pending} …", Tone.ACCENT
+        return f"{drawable(item.pending)} …", Tone.ACCENT
     return effect_state(item.effect.record.state) if item.effect is not None else ("", Tone.PLAIN)
 
 

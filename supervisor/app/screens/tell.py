@@ -1,0 +1,100 @@
+"""The message dialog: a few lines at the bottom of the screen, and when they reach the agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.widgets import Static, TextArea
+
+from supervisor.app.messages import fate, is_at_work
+from supervisor.app.orders import Order, whom
+from supervisor.app.screens.dialog import VerbDialog, button, buttons, frame, keys, title
+from supervisor.core.verbs import MESSAGE
+from widgets.words_area import WordsArea
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping, Sequence
+
+    from textual.app import ComposeResult
+
+    from supervisor.app.ports import BatchPort
+
+Drafts = dict[frozenset[str], str]
+"""What was written and not sent, by the tickets it is for."""
+
+
+class TellScreen(VerbDialog):
+    """Takes a message. What is not sent stays a draft."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+n", "send_now", "Send now", show=False)]
+
+    def __init__(
+        self,
+        port: BatchPort,
+        tickets: Sequence[str],
+        hidden: str = "",
+        *,
+        drafts: MutableMapping[frozenset[str], str],
+    ) -> None:
+        """Prepare the dialog; ``drafts`` holds what was written before, and will hold what is not sent."""
+        super().__init__(port, tickets, hidden)
+        self._drafts, self._whom = drafts, frozenset(tickets)
+        self.area = WordsArea(drafts.get(self._whom, ""), id="message")
+        self._fate = Static("", markup=False)
+        self._send = button("send  ctrl+s", "confirm")
+        self._send_now = button("interrupt and send now  ctrl+n", "send_now")
+
+    def compose(self) -> ComposeResult:
+        """Say whom it is for and what becomes of it, and take the words."""
+        yield frame(
+            title(f"Message to {whom(self.tickets)}"),
+            self._fate,
+            self._hidden,
+            self.area,
+            self._missing,
+            buttons(self._send, self._send_now),
+            keys("enter  new line    tab  buttons    esc  keep as a draft"),
+        )
+
+    def on_mount(self) -> None:
+        """Begin with the words."""
+        self.area.focus()
+
+    def show(self) -> None:
+        """Say what becomes of it as things stand."""
+        targets = self.targets
+        busy = any(map(is_at_work, targets))
+        self._fate.update(fate(targets))
+        self._send.label = f"{'send when the turn ends' if busy else 'send'}  ctrl+s"
+        if self._send_now.has_focus and not busy:
+            self._send.focus()
+        self._send_now.display = busy
+
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        self.refuse("")
+
+    def action_confirm(self) -> None:
+        """Send it when the turn ends."""
+        self._order(now=False)
+
+    def action_send_now(self) -> None:
+        """Interrupt the turn and send it, where there is one."""
+        self._order(now=any(map(is_at_work, self.targets)))
+
+    def _order(self, *, now: bool) -> None:
+        self._keep()
+        self.finish(Order(MESSAGE, self.tickets, {"text": self.area.text, "now": now}))
+
+    def action_leave(self) -> None:
+        """Leave, and keep what was written."""
+        self._keep()
+        self.dismiss()
+
+    def _keep(self) -> None:
+        if self.area.text.strip():
+            self._drafts[self._whom] = self.area.text
+        else:
+            self._drafts.pop(self._whom, None)

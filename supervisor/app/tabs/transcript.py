@@ -1,0 +1,59 @@
+"""The first tab: the conversation, on the whole screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.app.tabs.tab import Tab
+from widgets.formatting import reason
+from widgets.transcript import TranscriptView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from supervisor.app.ports import BatchPort
+    from supervisor.core.model import TicketSnapshot
+    from widgets.verb_footer import Hint
+
+
+class TranscriptTab(Tab):
+    """What the agent says and does."""
+
+    NAME = "Transcript"
+
+    def __init__(self, port: BatchPort, ticket: str) -> None:
+        super().__init__()
+        self._port, self._ticket = port, ticket
+        self.transcript = TranscriptView()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the conversation."""
+        yield self.transcript
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the agent said something that is not shown yet."""
+        return self._port.board.transcript(self._ticket).next_seq > self.transcript.wants(self._ticket)
+
+    @property
+    def target(self) -> Widget:
+        """The conversation."""
+        return self.transcript
+
+    @property
+    def hints(self) -> Sequence[Hint]:
+        """How to read it."""
+        return (("enter", "fold"), ("/", "find"), ("y", "copy"), ("v", "pager"))
+
+    def show(self, ticket: TicketSnapshot, now: float) -> None:
+        """Draw what was said since the last call."""
+        self.transcript.show(ticket.id, self._port.board.transcript(ticket.id), empty=nothing_yet(ticket))
+
+
+def nothing_yet(ticket: TicketSnapshot) -> str:
+    """Return what to say where nothing was said yet, safe to draw."""
+    words = reason(ticket)
+    return f"Nothing said yet: {words}." if words else "Nothing said yet."

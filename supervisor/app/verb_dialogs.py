@@ -1,0 +1,209 @@
+"""What a verb's key leads to: its dialog, a question, or the verb at once; and what the operator is told of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from supervisor.app.limits import is_at_limit
+from supervisor.app.orders import Order, Sorted, reasons, report, sort_out, whom
+from supervisor.app.screens.confirm import ConfirmScreen
+from supervisor.app.screens.fork import ForkScreen
+from supervisor.app.screens.limits import LimitsScreen
+from supervisor.app.screens.priority import PriorityScreen
+from supervisor.app.screens.rewind import RewindScreen
+from supervisor.app.screens.start_over import StartOverScreen
+from supervisor.app.screens.tell import TellScreen
+from supervisor.app.undo import undo_of
+from supervisor.core.errors import SupervisorError
+from supervisor.core.rewinds import Source
+from supervisor.core.verbs import BUDGET, CANCEL, FORK, INTERRUPT, MESSAGE, PRIORITY, RESUME, REWIND, START_OVER
+from widgets.cells import drawable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.notifications import SeverityLevel
+    from textual.screen import Screen
+
+    from supervisor.app.ports import BatchPort
+    from supervisor.app.screens.dialog import VerbDialog
+    from supervisor.app.screens.tell import Drafts
+    from supervisor.app.undo import Undo
+    from supervisor.core.events import Event
+    from supervisor.core.model import TicketSnapshot
+    from supervisor.core.rewinds import Checkpoint
+    from supervisor.core.verbs import Verb
+
+_STOPPING = "the supervisor takes no verbs now: it is stopping, or has not begun yet"
+_TOLD_S = 4
+
+
+class VerbDesk:
+    """Gives verbs to tickets. It outlives its dialogs, and keeps the drafts of messages."""
+
+    def __init__(self, port: BatchPort, given: Callable[[], None]) -> None:
+        """Make a desk.
+
+        Args:
+            port: The batch.
+            given: Called when verbs were given, so that their marks are drawn at once.
+        """
+        self._port, self._given = port, given
+        self._drafts: Drafts = {}
+        self._dialogs: dict[Verb, Callable[[Screen[Any], tuple[str, ...], str], VerbDialog]] = {
+            MESSAGE: lambda _, ids, hidden: TellScreen(port, ids, hidden, drafts=self._drafts),
+            BUDGET: lambda _, ids, hidden: LimitsScreen(port, ids, hidden),
+            PRIORITY: lambda _, ids, hidden: PriorityScreen(port, ids, hidden),
+            START_OVER: lambda _, ids, hidden: StartOverScreen(port, ids, hidden),
+            FORK: lambda _, ids, hidden: ForkScreen(port, ids, hidden),
+            REWIND: lambda screen, ids, hidden: RewindScreen(port, ids, hidden, fork=partial(self._fork, screen)),
+        }
+
+    def give(self, screen: Screen[Any], verb: Verb, tickets: Sequence[TicketSnapshot], hidden: str = "") -> None:
+        """Give a verb to tickets, asking first for what it has to be told.
+
+        Args:
+            screen: The screen the operator is at.
+            verb: The verb.
+            tickets: Whom it is for. Those that it does not apply to are named with the reason.
+            hidden: Which of them the operator does not see, in words that are safe to draw; empty for none.
+        """
+        found = sort_out_bare(verb, tickets)
+        if not verb.on_many and len(tickets) > 1:
+            self._refuse(screen, f"{verb.label} takes one ticket at a time: {len(tickets)} are marked")
+        elif not found.accepted:
+            if found.refused:
+                self._refuse(screen, reasons(found.refused[:1]))
+        else:
+            chosen = [ticket for ticket in tickets if ticket.id in found.accepted]
+            self._ask(screen, verb, chosen, hidden, found.refused)
+
+    def _ask(
+        self,
+        screen: Screen[Any],
+        verb: Verb,
+        tickets: Sequence[TicketSnapshot],
+        hidden: str,
+        refused: tuple[tuple[str, str], ...],
+    ) -> None:
+        ids = tuple(ticket.id for ticket in tickets)
+        send = partial(self.send, screen, refused=refused)
+        make = self._dialogs.get(verb)
+        if make is not None:
+            screen.app.push_screen(make(screen, ids, hidden), lambda orders: send(orders or ()))
+        elif verb is RESUME and any(map(is_at_limit, tickets)):
+            dialog = LimitsScreen(self._port, ids, hidden, resume=True)
+            screen.app.push_screen(dialog, lambda orders: send(orders or ()))
+        elif hidden or is_asked_first(verb, tickets):
+            words = " ".join(filter(None, (hidden, _warning(verb, tickets))))
+            question = ConfirmScreen(f"{verb.label.capitalize()} {whom(ids)}?", words, verb.label)
+            screen.app.push_screen(question, lambda yes: send((Order(verb, ids),)) if yes else None)
+        else:
+            send((Order(verb, ids),))
+
+    def _fork(self, screen: Screen[Any], ticket: str, before: Checkpoint) -> None:
+        dialog = ForkScreen(self._port, (ticket,), before=before)
+        screen.app.push_screen(dialog, lambda orders: self.send(screen, orders or ()))
+
+    def rewind(self, screen: Screen[Any], ticket: TicketSnapshot, at: str) -> None:
+        """Open the rewind dialog of a ticket at one of its prompts, given by uuid."""
+        why = REWIND.refusal(ticket)
+        if why is not None:
+            self._refuse(screen, why)
+            return
+        dialog = RewindScreen(self._port, (ticket.id,), fork=partial(self._fork, screen), at=at)
+        screen.app.push_screen(dialog, lambda orders: self.send(screen, orders or ()))
+
+    def undo(self, screen: Screen[Any], ticket: TicketSnapshot) -> None:
+        """Bring back the files that were taken back last; ask first if the agent has worked on since."""
+        why = REWIND.refusal(ticket)
+        if why is not None:
+            self._refuse(screen, why)
+            return
+
+        def answered(events: tuple[Event, ...] | SupervisorError) -> None:
+            if isinstance(events, SupervisorError):
+                self._refuse(screen, str(events))
+            else:
+                self._undo(screen, ticket.id, undo_of(events))
+
+        self._port.look(lambda reader: reader.events(ticket.id), answered)
+
+    def _undo(self, screen: Screen[Any], ticket: str, found: Undo | None) -> None:
+        if found is None:
+            self._refuse(screen, f"no files of {ticket} were taken back: there is nothing to undo")
+            return
+        order = Order(REWIND, (ticket,), {"source": Source.UNDO.value, "to": found.snapshot})
+        if not found.prompts_since:
+            self.send(screen, (order,))
+        elif screen.is_active:
+            many = "1 prompt" if found.prompts_since == 1 else f"{found.prompts_since} prompts"
+            words = f"The files of {ticket} would be taken back to {found.to}. The agent has worked on {many} since."
+            words = f"{drawable(words)} A snapshot keeps that: u once more brings it back."
+            question = ConfirmScreen("Undo what is older than the agent's last work?", words, "undo")
+            screen.app.push_screen(question, lambda yes: self.send(screen, (order,)) if yes else None)
+
+    def send(self, screen: Screen[Any], orders: Sequence[Order], refused: tuple[tuple[str, str], ...] = ()) -> None:
+        """Submit orders, one after the other, and say what became of them where that does not go without saying.
+
+        A ticket that refuses an order is given none of the later ones.
+        """
+        accepted: tuple[str, ...] = ()
+        for order in orders:
+            known = {ticket for ticket, _ in refused}
+            found = self._submit(Order(order.verb, tuple(t for t in order.tickets if t not in known), order.told))
+            accepted, refused = found.accepted, (*refused, *found.refused)
+        if orders:
+            self._report(screen, orders[-1].verb, Sorted(accepted, refused))
+            self._given()
+
+    def _submit(self, order: Order) -> Sorted:
+        found = sort_out(self._port.board, order)
+        if found.accepted:
+            self._port.submit(order.verb.name, found.accepted, order.told)
+            untaken = [t for t in found.accepted if self._port.board[t].pending != order.verb.name]
+            found = found.but([(ticket, _STOPPING) for ticket in untaken])
+        if order.verb is MESSAGE and found.accepted:
+            self._drafts.pop(frozenset(order.tickets), None)
+        return found
+
+    def _report(self, screen: Screen[Any], verb: Verb, found: Sorted) -> None:
+        if found.refused and not found.accepted and len(found.refused) == 1:
+            self._refuse(screen, reasons(found.refused))
+        elif len(found.accepted) + len(found.refused) > 1:
+            words = report(verb.label, found)
+            screen.notify(words, severity=severity(bool(found.refused)), markup=False, timeout=_TOLD_S)
+
+    def _refuse(self, screen: Screen[Any], words: str) -> None:
+        screen.notify(drawable(words), severity="warning", markup=False, timeout=_TOLD_S)
+
+
+def severity(is_refusal: bool) -> SeverityLevel:
+    """Return how loud a notice is."""
+    return "warning" if is_refusal else "information"
+
+
+def sort_out_bare(verb: Verb, tickets: Sequence[TicketSnapshot]) -> Sorted:
+    """Return to which tickets a verb applies, whatever it is told."""
+    refused = tuple((t.id, why) for t in tickets if (why := verb.refusal(t)) is not None)
+    return Sorted(tuple(t.id for t in tickets if verb.applies(t)), refused)
+
+
+def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot]) -> bool:
+    """Return whether a verb without a dialog asks before it stops tickets: one alone only if it is given up at work."""
+    if verb not in (INTERRUPT, CANCEL):
+        return False
+    return len(tickets) > 1 or (verb is CANCEL and tickets[0].holds_slot)
+
+
+def _warning(verb: Verb, tickets: Sequence[TicketSnapshot]) -> str:
+    busy = sum(ticket.holds_slot for ticket in tickets)
+    if verb is INTERRUPT:
+        return "Their turns stop; they rest as paused and keep their sessions and files."
+    if verb is not CANCEL:
+        return ""
+    if len(tickets) == 1:
+        return "It is at work: its turn stops. Its session, branch and files stay, and resume takes it up again."
+    work = f"{busy} of them {'is' if busy == 1 else 'are'} at work. " if busy else ""
+    return f"{work}Their sessions, branches and files stay, and resume takes them up again."
