@@ -76,6 +76,13 @@ class TicketSpec:
     """Kept free below the budget; None means the largest single API call seen so far, at least 0.05."""
     max_attempts: int = 3
     on_limit: OnLimit = "ask"
+    """``raise``: a ticket that reaches its budget or its turns takes half as much again, while the batch has money."""
+    ceiling_usd: float | None = None
+    """With ``on_limit = "raise"`` the budget is never raised beyond; None means twice the budget."""
+    budget_turns: int | None = None
+    """Most turns over all its attempts; for subscriptions, where no dollar is paid."""
+    budget_tokens: int | None = None
+    """Most tokens over all its attempts, without what is read from the cache."""
     base: str | None = None
     """Branch, tag or commit the worktree starts from; None means the batch's base."""
     copy: tuple[str, ...] = ()

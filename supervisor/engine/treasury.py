@@ -6,10 +6,12 @@ less the reserve that the last API call may overshoot.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.core import budget
+from supervisor.core import budget, costs
+from supervisor.core import events as ev
 
 if TYPE_CHECKING:
     from supervisor.core.model import TicketSnapshot
@@ -19,17 +21,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The answer."""
+    """What an attempt may spend."""
 
     cap_usd: float | None
     """None without any limit."""
-    own_limit: bool = False
-    """The ticket's own budget is used up: only the operator can raise it."""
+    reserve_usd: float = 0.0
+    """Kept free below it."""
+    max_turns: int | None = None
+    """Most turns for each prompt: what the ticket may take, and what is left of its turns altogether."""
+    own_limit: str = ""
+    """Which limit of the ticket's own is used up, in words; only the operator can raise it. Empty where none is."""
+    is_money: bool = False
+    """That limit is its budget."""
 
     @property
     def nothing(self) -> bool:
         """Whether it is too little to start an agent."""
-        return self.cap_usd is not None and self.cap_usd < budget.MIN_CAP_USD
+        return bool(self.own_limit) or (self.cap_usd is not None and self.cap_usd < budget.MIN_CAP_USD)
+
+    @property
+    def promise_usd(self) -> float | None:
+        """What to set aside for it: the call that crosses the cap is paid for too."""
+        return None if self.cap_usd is None else self.cap_usd + self.reserve_usd
+
+
+def kept_free(engine: Engine, ticket: TicketSpec) -> float:
+    """Return what is kept free below a ticket's budget: what the file says, or the largest call of its model so far."""
+    return budget.reserve(ticket.reserve_usd, engine.largest_calls.get(ticket.model or "", 0.0))
 
 
 def allowance(engine: Engine, ticket: TicketSpec, snapshot: TicketSnapshot, sharers: int) -> Allowance:
@@ -41,9 +59,75 @@ def allowance(engine: Engine, ticket: TicketSpec, snapshot: TicketSnapshot, shar
         snapshot: where it stands.
         sharers: among how many tickets the batch's free money is shared, this one included.
     """
-    kept = budget.reserve(ticket.reserve_usd, 0.0)
+    kept = kept_free(engine, ticket)
     own = budget.attempt_cap(snapshot.headroom_usd, kept, None, 1)
-    if own is not None and own < budget.MIN_CAP_USD:
-        return Allowance(own, own_limit=True)
+    short = own is not None and own < budget.MIN_CAP_USD
+    used_up = _used_up(snapshot, short)
     free = engine.purse.unreserved(engine.board.totals().spent_usd, ticket.id)
-    return Allowance(budget.attempt_cap(snapshot.headroom_usd, kept, free, sharers))
+    cap = own if used_up else budget.attempt_cap(snapshot.headroom_usd, kept, free, sharers)
+    turns = [limit for limit in (snapshot.max_turns, snapshot.turns_left) if limit is not None]
+    return Allowance(cap, kept, min(turns) if turns else None, used_up, short)
+
+
+def _used_up(snapshot: TicketSnapshot, short: bool) -> str:
+    """Return which of a ticket's own limits is used up, in words."""
+    if short:
+        return f"${max(0.0, snapshot.headroom_usd or 0.0):.2f} left, less than the reserve"
+    if snapshot.turns_left == 0:
+        return f"all {snapshot.budget_turns} turns are taken"
+    if snapshot.tokens_left == 0:
+        return f"all {snapshot.budget_tokens:,} tokens are used"
+    return ""
+
+
+async def raise_limits(engine: Engine, ticket: TicketSpec, *, turns: bool = False) -> bool:
+    """Raise a limit of a ticket that may do so by itself, while the batch can pay; return whether it was raised.
+
+    Args:
+        engine: the batch.
+        ticket: the ticket that reached a limit.
+        turns: whether that are its turns for one prompt, and not its budget.
+
+    Raises:
+        StoreError: nothing was changed.
+    """
+    if ticket.on_limit != "raise" or not _batch_can_pay(engine, ticket):
+        return False
+    now, at = engine.board[ticket.id], engine.clock()
+    usd, most = now.budget_usd, now.max_turns
+    if turns:
+        most = _more_turns(ticket, now)
+        says = f"at most {most} turns a prompt, no longer {now.max_turns}"
+    else:
+        usd = _more_money(engine, ticket, now)
+        says = f"budget ${usd or 0.0:.2f}, no longer ${now.budget_usd or 0.0:.2f}"
+    if (most if turns else usd) is None:
+        return False
+    await engine.journal.emit(ev.LimitsChanged(ticket.id, at, usd, most, (), now.budget_turns, now.budget_tokens))
+    await engine.journal.emit(ev.Noted(ticket.id, at, f"a limit was reached and raised by itself: {says}"))
+    return True
+
+
+def _batch_can_pay(engine: Engine, ticket: TicketSpec) -> bool:
+    free = engine.purse.unreserved(engine.board.totals().spent_usd, ticket.id)
+    return free is None or free - kept_free(engine, ticket) >= budget.MIN_CAP_USD
+
+
+def _more_money(engine: Engine, ticket: TicketSpec, now: TicketSnapshot) -> float | None:
+    if now.budget_usd is None or ticket.budget_usd is None:
+        return None
+    enough = now.spent_usd + kept_free(engine, ticket) + budget.MIN_CAP_USD
+    return budget.raised(now.budget_usd, ticket.budget_usd, ticket.ceiling_usd, enough)
+
+
+def _more_turns(ticket: TicketSpec, now: TicketSnapshot) -> int | None:
+    if now.max_turns is None or ticket.max_turns is None:
+        return None
+    more = budget.raised(now.max_turns, ticket.max_turns, None, now.max_turns + 1)
+    return None if more is None else math.floor(more)
+
+
+async def correction(engine: Engine, ticket: str, session_id: str, baseline_usd: float) -> ev.CostCorrected | None:
+    """Return what a session's baseline tells of the attempt before; None where it tells nothing new."""
+    known = costs.sheet(await engine.journal.store.events(ticket))
+    return costs.correction(known, ticket, engine.clock(), session_id, baseline_usd)

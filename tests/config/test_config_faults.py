@@ -415,6 +415,15 @@ def test_a_file_of_thousands_of_faults_is_read_in_no_time(faults_of: FaultsOf) -
     assert len(faults_of(content)) == 9000
 
 
+def test_long_names_that_are_alike_get_fewer_hints(faults_of: FaultsOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.config.faults._MOST_WORK", 1_000_000)
+    name = "ab" * 45
+    content = "".join(ticket(f'after = ["{name}x{n}"]', f"{name}{n}") for n in range(40))
+    hints = ["did you mean" in fault for fault in faults_of(content)]
+    assert hints[0]
+    assert sum(hints) == 2
+
+
 def test_a_fault_says_file_place_and_hint() -> None:
     assert str(Fault("f.toml", "[batch]", "is wrong", "do right")) == "f.toml: [batch]: is wrong (do right)"
     assert str(Fault("f.toml", "", "is wrong")) == "f.toml: is wrong"

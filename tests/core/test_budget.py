@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.core.budget import (
-    DEAREST_USD,
-    CostMeter,
-    Prices,
-    Purse,
-    UsageMeter,
-    attempt_cap,
-    lost_spend,
-    reserve,
-)
+from supervisor.core.budget import CostMeter, Purse, attempt_cap, reserve
+from supervisor.core.usage import DEAREST_USD, Prices, UsageMeter, lost_spend
 
 COST = st.floats(0, 10)
 
@@ -51,11 +43,12 @@ def test_the_same_total_twice_costs_nothing() -> None:
     assert meter.turn(0.75) == 0.0
 
 
-def test_a_total_that_shrank_starts_again_without_a_debt() -> None:
-    """A killed session has lost part of its cost: its next total is smaller than the last one seen."""
+def test_a_total_that_shrank_has_begun_again_and_is_all_new() -> None:
+    """The conversation was replaced and nobody said so: what the new one cost must not be lost sight of."""
     meter = CostMeter(0.5)
-    assert meter.turn(0.25) == 0.0
+    assert meter.turn(0.25) == 0.25
     assert meter.turn(0.5) == 0.25
+    assert meter.turn(0.5 - 1e-12) == 0.0, "a total that was written out and read back is the same"
 
 
 USAGE = {"input_tokens": 1000, "output_tokens": 200, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}

@@ -109,6 +109,74 @@ def test_a_closed_terminal(start: Callable[..., Terminal], tmp_path: Path) -> No
     _check_rest(tmp_path / "kept", agents)
 
 
+def test_a_second_signal_waits_for_no_agent_and_leaves_none(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    """An agent that is frozen hears no interrupt: the first signal would wait for it, the second does not."""
+    terminal = start("--headless")
+    agents = _agents(terminal.process.pid)
+    for agent in agents:
+        os.kill(agent.pid, signal.SIGSTOP)
+    os.kill(terminal.process.pid, signal.SIGTERM)
+    wait_until(lambda: b"goes on at the next start" in terminal.output or b"queued" in terminal.output, 2, must=False)
+    assert terminal.process.poll() is None, "it waits for its agents"
+    os.kill(terminal.process.pid, signal.SIGTERM)
+    assert terminal.wait(8) == 143, "ten seconds would be as long as it waits without being told again"
+    _check_rest(tmp_path / "kept", agents)
+
+
+BROKEN = """
+import sys
+from pathlib import Path
+from supervisor import cli
+from widgets.summary_bar import SummaryBar
+flag, whole = Path(sys.argv.pop(1)), SummaryBar.render_line
+def render_line(self, y):
+    if flag.exists():
+        raise RuntimeError("the painter fell")
+    return whole(self, y)
+SummaryBar.render_line = render_line
+sys.exit(cli.main())
+"""
+
+
+def test_a_screen_that_fails_takes_nothing_with_it(tmp_path: Path) -> None:
+    flag, home = tmp_path / "flag", tmp_path / "kept"
+    argv = [sys.executable, "-c", BROKEN, str(flag), "rehearse", "--state-dir", str(home)]
+    terminal = Terminal(argv, ROOT, dict(os.environ))
+    try:
+        wait_until(lambda: len(_agents(terminal.process.pid)) >= 2 and _served(home) >= 3)
+        agents = _agents(terminal.process.pid)
+        flag.touch()
+        assert terminal.wait(20) == 70
+        assert terminal.settings() == terminal.before
+        left, _, said = bytes(terminal.output).rpartition(b"\x1b[?1049l")
+        assert left, "the alternate screen was left"
+        assert b"the painter fell" in said, "the fault is told once the screen has gone"
+    finally:
+        terminal.close()
+    _check_rest(home, agents)
+
+
+def test_put_into_the_background_and_back(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    terminal = start()
+    pid, agents = terminal.process.pid, _agents(terminal.process.pid)
+    os.kill(pid, signal.SIGTSTP)
+    wait_until(lambda: _is_stopped(pid))
+    wait_until(lambda: terminal.settings() == terminal.before)
+    wait_until(lambda: terminal.output.rfind(b"\x1b[?1049l") > terminal.output.rfind(b"\x1b[?1049h"))
+    assert any(is_alive(agent) for agent in agents), "agents go on meanwhile"
+    os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: terminal.output.rfind(b"\x1b[?1049h") > terminal.output.rfind(b"\x1b[?1049l"))
+    assert not _is_stopped(pid)
+    os.kill(pid, signal.SIGTERM)
+    assert terminal.wait(20) == 143
+    assert terminal.settings() == terminal.before
+    _check_rest(tmp_path / "kept", agents)
+
+
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 def test_kill_and_start_again_goes_on_in_the_same_sessions(start: Callable[..., Terminal], tmp_path: Path) -> None:
     terminal = start("--headless")
     agents = _agents(terminal.process.pid)

@@ -9,9 +9,9 @@ import pytest
 from claude_agent_sdk import ResultMessage
 
 from supervisor.core import events as ev
-from supervisor.core.budget import DEAREST_USD
 from supervisor.core.errors import StoreError
 from supervisor.core.model import Outcome, State, Why
+from supervisor.core.usage import DEAREST_USD
 from supervisor.engine.translate import Translator
 from tests.engine.acts import crash, deaf, finish, hang, overloaded
 from tests.engine.fake_session import MODEL
@@ -45,7 +45,7 @@ async def test_a_share_is_not_kept_for_slots_that_nobody_waits_for(world: World)
 
 @pytest.mark.parametrize("stay", [False, True], ids=["headless", "screen"])
 @pytest.mark.parametrize(
-    ("budget", "reserve"), [(0.15, None), (5.0, 6.0), (0.0, None)], ids=["small", "reserve", "none"]
+    ("budget", "reserve"), [(0.05, None), (5.0, 6.0), (0.0, None)], ids=["small", "reserve", "none"]
 )
 async def test_too_little_money_starts_nothing_and_turns_no_wheels(
     world: World, budget: float, reserve: float | None, stay: bool

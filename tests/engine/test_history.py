@@ -1,0 +1,225 @@
+"""What a session's own file tells of an earlier run: recorded from the real CLI, damaged, endless, and wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.core.board import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript
+from supervisor.core.diffs import Diff
+from supervisor.core.model import Entry, EntryKind, PromptKind
+from supervisor.engine.backwards import BLOCK_BYTES, LINE_BYTES, MOST_BYTES, lines_backwards
+from supervisor.engine.history import MOST_ENTRIES, load_history
+
+RECORDED = Path(__file__).parents[1] / "recorded/sessions"
+(MAIN,) = RECORDED.glob("projects/*/*.jsonl")
+SESSION = MAIN.stem
+
+
+def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
+    return [(entry.kind.value, entry.text.split("\n")[0][:40]) for entry in entries]
+
+
+def test_a_recorded_session() -> None:
+    entries = load_history(RECORDED, SESSION)
+    assert brief(entries) == [
+        ("prompt", "Do it."),
+        ("text", "I **delegate**."),
+        ("tool", "Task look"),
+        ("text", "I have looked into it; there is nothing "),
+        ("result", "I have looked into it; there is nothing "),
+        ("note", "API 529: retry 1/1 in 0.5 s"),
+        ("thinking", "Let me see."),
+        ("text", "I look."),
+        ("tool", "Bash echo hi; exit 3"),
+        ("result", "Exit code 3"),
+        ("tool", "Write new.txt"),
+        ("result", "File created successfully at: new.txt (f"),
+        ("tool", "Edit new.txt"),
+        ("result", "The file new.txt has been updated succes"),
+        ("tool", "Read new.txt"),
+        ("result", "1\tone"),
+        ("text", "All done."),
+    ]
+    assert [entry.seq for entry in entries] == list(range(-17, 0))
+    assert [entry.text for entry in entries if entry.nested] == ["I have looked into it; there is nothing to add."]
+    assert entries[9].is_error
+    assert entries[11].diff == Diff("@@ -0,0 +1,2 @@\n+one\n+two", 2, 0)
+    assert entries[13].diff == Diff("@@ -1,2 +1,3 @@\n one\n+and a half\n two", 1, 0)
+    assert {entry.tool_use_id for entry in entries if entry.kind is EntryKind.TOOL} == {
+        entry.tool_use_id for entry in entries if entry.kind is EntryKind.RESULT
+    }
+    assert all(a.at <= b.at for a, b in pairwise(entries))
+
+
+def test_prompts_get_their_kind_and_what_was_heard_live_is_left_out() -> None:
+    prompt = next(line for line in map(json.loads, MAIN.read_text("utf-8").splitlines()) if line["type"] == "user")
+    entries = load_history(RECORDED, SESSION, {prompt["uuid"]: PromptKind.TASK})
+    assert entries[0].prompt is PromptKind.TASK
+    earlier = load_history(RECORDED, SESSION, before=entries[9].at)
+    assert brief(earlier) == brief(entries[:9])
+
+
+def test_it_fits_before_a_transcript() -> None:
+    transcript = Transcript()
+    transcript.add(9e9, EntryKind.TEXT, "live")
+    history = load_history(RECORDED, SESSION)
+    assert transcript.prepend(history) == 17
+    assert transcript.since()[:17] == history
+
+
+@pytest.mark.parametrize("session", ["", "../..", "no-such-session", "*", "a\0b", "x" * 5000])
+def test_a_session_that_is_not_there(session: str) -> None:
+    assert load_history(RECORDED, session) == ()
+
+
+def write(home: Path, lines: list[Any], session: str = "s") -> Path:
+    path = home / f"projects/-x/{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines), "utf-8")
+    return path
+
+
+def says(text: object, number: int = 0, **more: object) -> dict[str, Any]:
+    stamp = f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}.000Z"
+    block = {"type": "text", "text": text}
+    return {"type": "assistant", "timestamp": stamp, "message": {"role": "assistant", "content": [block]}, **more}
+
+
+def test_lines_of_the_cli_itself_are_left_out_and_its_errors_are_notes(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            {"type": "user", "message": {"content": "caveat"}, "isMeta": True},
+            {"type": "user", "message": {"content": "This session is continued"}, "isCompactSummary": True},
+            says(
+                "No response requested.", message={"model": "<synthetic>", "content": [{"type": "text", "text": "x"}]}
+            ),
+            says("API Error: 400", isApiErrorMessage=True, error="invalid_request"),
+            {
+                "type": "system",
+                "subtype": "compact_boundary",
+                "compactMetadata": {"trigger": "auto", "preTokens": 9000},
+            },
+            {"type": "system", "subtype": "model_fallback", "fallbackModel": "haiku"},
+            {
+                "type": "system",
+                "subtype": "api_error",
+                "error": {},
+                "retryAttempt": 2,
+                "maxRetries": 4,
+                "retryInMs": 8000,
+            },
+            {"type": "system", "subtype": "never seen"},
+            {"type": "user", "message": {"content": [{"type": "text", "text": "[Request interrupted by user]"}]}},
+        ],
+    )
+    assert [entry.text for entry in load_history(tmp_path, "s")] == [
+        "API error: invalid_request",
+        "the conversation was compacted (auto, 9000 tokens before)",
+        "the model fell back to haiku",
+        "API unreachable: retry 2/4 in 8.0 s",
+    ]
+
+
+def test_damage_is_passed_over(tmp_path: Path) -> None:
+    deep = '{"type":"assistant","message":{"content":' + "[" * 100_000 + "]" * 100_000 + "}}"
+    lines = [says("first"), "not json", '{"type":"user"', "[]", '"assistant"', deep, says("last")]
+    path = write(tmp_path, lines)
+    path.write_bytes(path.read_bytes() + b'\xff\xfe"type":"user"\n{"type":"assistant","message":{"cont')
+    assert [entry.text for entry in load_history(tmp_path, "s")] == ["first", "last"]
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from(
+    ["content", "id", "input", "is_error", "message", "model", "name", "subtype", "text", "thinking", "timestamp",
+     "toolUseResult", "tool_use_id", "type", "uuid", "error", "compactMetadata", "isSidechain", "retryInMs"]
+)  # fmt: skip
+kinds = st.sampled_from(["text", "thinking", "tool_use", "tool_result", "compact_boundary", "api_error", "Edit"])
+blocks = st.dictionaries(names, anything | kinds, max_size=6)
+messages = st.fixed_dictionaries({"content": anything | st.lists(anything | blocks, max_size=3)})
+wild = st.fixed_dictionaries(
+    {"type": st.sampled_from(["user", "assistant", "system"])},
+    optional={
+        **dict.fromkeys(["error", "isApiErrorMessage", "retryInMs", "timestamp", "uuid"], anything),
+        "message": anything | messages,
+        "subtype": anything | kinds,
+        "toolUseResult": anything | blocks,
+    },
+)
+
+
+@given(lines=st.lists(wild | anything, max_size=8))
+def test_no_line_makes_it_raise(lines: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("wild")
+    write(home, [*lines, says("still there", 99)])
+    entries = load_history(home, "s")
+    assert "still there" in [entry.text for entry in entries]
+    assert Transcript().prepend(entries) == len(entries)
+
+
+def test_only_the_end_is_taken(tmp_path: Path) -> None:
+    write(tmp_path, [says(f"word {number}", number) for number in range(1000)])
+    entries = load_history(tmp_path, "s")
+    assert [entry.text for entry in entries] == [f"word {number}" for number in range(1000 - MOST_ENTRIES, 1000)]
+    write(tmp_path, [says("x" * 50_000, number) for number in range(100)])
+    entries = load_history(tmp_path, "s")
+    assert 10 < len(entries) < 30
+    assert sum(len(entry.text) for entry in entries) < TRANSCRIPT_CHARS
+    assert max(len(entry.text) for entry in entries) == ENTRY_CHARS
+
+
+def test_a_clock_that_was_set_back_changes_no_order(tmp_path: Path) -> None:
+    numbers = [50, 51, 10, 11, 12]
+    write(
+        tmp_path,
+        [says(f"word {place}", number) for place, number in enumerate(numbers)] + [says("no time") | {"timestamp": 7}],
+    )
+    assert [e.text for e in load_history(tmp_path, "s")] == [*(f"word {place}" for place in range(5)), "no time"]
+
+
+def test_a_huge_file_is_read_from_its_end(tmp_path: Path) -> None:
+    path = write(tmp_path, [])
+    with path.open("wb") as file:
+        file.truncate(500 * 1024 * 1024)  # nothing on the disk: a file of holes
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" + json.dumps(says("the end")).encode() + b"\n")
+    tracemalloc.start()
+    try:
+        assert [entry.text for entry in load_history(tmp_path, "s")] == ["the end"]
+        assert tracemalloc.get_traced_memory()[1] < 8 * LINE_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@given(text=st.binary(max_size=200).map(lambda text: text.replace(b"a", b"\n")), block=st.integers(1, 20))
+def test_lines_come_backwards(text: bytes, block: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("lines") / "f"
+    path.write_bytes(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("supervisor.engine.backwards.BLOCK_BYTES", block)
+        told = list(lines_backwards(path))
+    assert [line for line in told if line] == [line for line in reversed(text.split(b"\n")) if line]
+
+
+def test_lines_over_blocks_and_beyond_all_sense(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    long, endless = b"a" * (BLOCK_BYTES * 3 + 5), b"b" * (LINE_BYTES + 10)
+    path.write_bytes(b"\n".join([b"first", long, endless, b"last"]))
+    assert [len(line) for line in lines_backwards(path)] == [4, len(long), 5]
+    path.write_bytes(endless)
+    assert list(lines_backwards(path)) == []
+    path.write_bytes(b"x" * 10 + b"\n" + (b"y" * 1023 + b"\n") * (MOST_BYTES // 1024))
+    assert b"x" * 10 not in list(lines_backwards(path))
