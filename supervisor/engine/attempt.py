@@ -383,10 +383,17 @@ class Attempt:
         """
         if isinstance(event, ev.TurnEnded) and self._last is not None and event.prompt_uuid == self._last.prompt_uuid:
             event = replace(event, prompt_uuid=None)
+        if isinstance(event, ev.SessionReplaced) and self._is_anothers(event.session_id):
+            words = f"the agent claims the session of another ticket, {event.session_id}: that is not taken over"
+            event = ev.Noted(event.ticket, event.at, words, is_error=True)
         with anyio.CancelScope(shield=True):
             await self._emit(event)
         if isinstance(event, ev.TurnEnded):
             self._account.take(event)
+
+    def _is_anothers(self, session_id: str) -> bool:
+        board = self._engine.board
+        return any(t.session_id == session_id and t.id != self._ticket.id for t in board.rows())
 
     async def _record(self, session: AgentSession, failure: Failure | None) -> AttemptResult:
         """Decide what the ending means and complete the attempt's row."""

@@ -229,3 +229,21 @@ async def test_a_parked_ticket_that_is_given_up_while_its_time_comes(world: Worl
         batch.submit("cancel", ["001"])
         await world.until(lambda: batch.board["001"].state is State.CANCELLED)
     assert len(world.agents.sessions) == 1
+
+
+async def test_an_agent_that_claims_anothers_session_stops_nobody(world: World) -> None:
+    """One ticket's fault never touches another: two tickets may not share a session, and the store would refuse it."""
+
+    async def steal(session: FakeSession, uuid: str) -> None:
+        await world.until(lambda: batch.board["002"].session_id is not None)
+        theirs = batch.board["002"].session_id
+        assert theirs is not None
+        session.put(ev.SessionReplaced("001", session.clock(), 1, theirs))
+        await session.finish(uuid)
+
+    world.agents.acts["001"].append(steal)
+    async with world.batch(ticket("001"), ticket("002"), slots=2) as batch:
+        await batch.pool.run()
+        found = await stored(batch)
+    assert {t.state for t in found.values()} == {State.DONE}
+    assert found["001"].session_id != found["002"].session_id
