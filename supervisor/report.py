@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core import forecast
 from supervisor.core.model import State, TicketSnapshot
 from supervisor.core.text import safe_line
+from supervisor.engine.governor import NOTIONAL
 from supervisor.engine.lock import holder
 from supervisor.store.glance import glance
+
+_OVER = (State.DONE.value, State.FAILED.value, State.CANCELLED.value)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,16 +26,35 @@ if TYPE_CHECKING:
 
 def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
     """Return the state of a batch as plain data. Raises StoreError when the database cannot be read."""
+    running, now = holder(state_dir / "lock") is not None, time.time()
     with glance(state_dir) as seen:
         tickets, effects = seen.tickets(), seen.effects()
+        work, notional = seen.work_times(now if running else None), bool(seen.setting(NOTIONAL))
+    found = forecast.forecast(tickets, work, spec.slots, now)
     return {
         "batch": spec.name,
         "state_dir": str(state_dir),
-        "running": holder(state_dir / "lock") is not None,
-        "spent_usd": _money(sum(t.spent_usd for t in tickets)),
+        "running": running,
+        "spent_usd": usd(sum(t.spent_usd for t in tickets)),
         "budget_usd": spec.budget_usd,
+        "tokens": sum(t.tokens for t in tickets),
+        "costs_are_notional": notional,
+        "forecast": None if found is None else _forecast(found, now, notional=notional),
         "tickets": [_ticket(t) for t in tickets],
         "effects": [effect_entry(e) for e in effects],
+    }
+
+
+def _forecast(found: forecast.Forecast, now: float, *, notional: bool) -> dict[str, Any]:
+    cost, end = found.cost_usd, found.seconds
+    return {
+        "finished": found.finished,
+        "left": found.left,
+        "cost_usd": usd(cost.expected),
+        "cost_usd_range": [usd(cost.low), usd(cost.high)],
+        "ends": iso(now + end.expected),
+        "ends_range": [iso(now + end.low), iso(now + end.high)],
+        "words": forecast.words(found, now, notional=notional),
     }
 
 
@@ -49,10 +73,14 @@ def _ticket(t: TicketSnapshot) -> dict[str, Any]:
         "session_id": t.session_id,
         "worktree": t.worktree,
         "branch": t.branch,
-        "cost_usd": _money(t.spent_usd),
-        "estimated_usd": _money(t.estimated_usd),
+        "cost_usd": usd(t.spent_usd),
+        "estimated_usd": usd(t.estimated_usd),
         "budget_usd": t.budget_usd,
-        "headroom_usd": None if t.headroom_usd is None else _money(t.headroom_usd),
+        "headroom_usd": None if t.headroom_usd is None else usd(t.headroom_usd),
+        "is_short": t.is_short,
+        "tokens": t.tokens,
+        "budget_turns": t.budget_turns,
+        "budget_tokens": t.budget_tokens,
         "old_instructions": t.stale_instructions,
         "parent": t.parent,
         "last_activity": iso(t.last_activity),
@@ -78,8 +106,9 @@ def effect_entry(record: EffectRecord) -> dict[str, Any]:
     }
 
 
-def _money(usd: float) -> float:
-    return round(usd, 6)
+def usd(amount: float) -> float:
+    """Return a sum as reports give it: to a ten-thousandth of a cent."""
+    return round(amount, 6)
 
 
 def iso(at: float | None) -> str | None:
@@ -90,18 +119,30 @@ def iso(at: float | None) -> str | None:
 def status_text(data: dict[str, Any]) -> str:
     """Return the status in words, a line for each ticket."""
     running = "running" if data["running"] else "not running"
-    of = f" of ${data['budget_usd']:.2f}" if data["budget_usd"] is not None else ""
-    lines = [f"{safe_line(data['batch'])}: {running}, ${data['spent_usd']:.2f}{of} spent (an estimate of the SDK)"]
+    lines = [f"{safe_line(data['batch'])}: {running}, {_spent(data)}"]
+    if data["forecast"] is not None:
+        lines.append(f"forecast: {data['forecast']['words']}, by {data['forecast']['finished']} finished tickets")
     width = max((len(t["id"]) for t in data["tickets"]), default=0)
     for t in data["tickets"]:
         ending = "/".join(x for x in (t["subtype"], t["terminal_reason"]) if x)
         old = " (runs on old instructions)" if t["old_instructions"] else ""
+        short = " (headroom below the reserve)" if t["is_short"] and t["state"] not in _OVER else ""
         words = f"{t['why'] + ': ' if t['why'] else ''}{t['detail']}"
+        cost = f"{t['turns']} turns" if data["costs_are_notional"] else f"${t['cost_usd']:.2f}"
         lines.append(
-            f"  {safe_line(t['id']):<{width}}  {t['state']:<9}  {t['attempts']} tries  ${t['cost_usd']:.2f}  "
-            f"{ending:<24}  {safe_line(words)}{old}".rstrip()
+            f"  {safe_line(t['id']):<{width}}  {t['state']:<9}  {t['attempts']} tries  {cost}  "
+            f"{ending:<24}  {safe_line(words)}{short}{old}".rstrip()
         )
     return "\n".join(lines)
+
+
+def _spent(data: dict[str, Any]) -> str:
+    """Return what was spent: money, or on a subscription turns and tokens."""
+    if data["costs_are_notional"]:
+        turns = sum(t["turns"] for t in data["tickets"])
+        return f"{turns} turns and {data['tokens']:,} tokens on a subscription (as if ${data['spent_usd']:.2f})"
+    of = f" of ${data['budget_usd']:.2f}" if data["budget_usd"] is not None else ""
+    return f"${data['spent_usd']:.2f}{of} spent (an estimate of the SDK)"
 
 
 def exit_code(tickets: Iterable[TicketSnapshot]) -> int:

@@ -14,11 +14,11 @@ from supervisor.core.diffs import BULKY, of_input
 from widgets.ask_questions import question_lines
 from widgets.ask_words import outcome, standing, what
 from widgets.card_lines import WHOLE, flowed, labelled, one, plain, room
-from widgets.cells import Cell, Tone, drawable_lines
+from widgets.cells import Cell, Piece, Tone, drawable_lines
 from widgets.effect_words import all_fields, stamp
 from widgets.transcript_diff import counts, diff_rows
 from widgets.transcript_markdown import render
-from widgets.transcript_wrap import Line, flow
+from widgets.transcript_wrap import flow, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,8 +32,8 @@ _SHORT_ROWS = 8
 """A text of more rows than this stands below the facts."""
 _CUT = re.compile(r"\n… (\d+) more characters\Z")
 """How a text ends of which only the beginning was kept."""
-_FIRST: Cell = (("│ ", Tone.FAINT),)
-_AGAIN: Cell = (("┊ ", Tone.FAINT),)
+_FIRST: Piece = ("│ ", Tone.FAINT)
+_AGAIN: Piece = ("┊ ", Tone.FAINT)
 """Before a line that is shown to the letter, and before what did not fit into the row above."""
 _PATHS = ("file_path", "notebook_path")
 
@@ -73,8 +73,13 @@ def _permission(ask: Ask, now: float, width: int) -> list[Cell]:
 
 def verbatim(text: str, cells: int) -> list[Cell]:
     """Return untrusted text to the letter; a bar before each row tells a line of it from the rest of a long one."""
-    lines = (Line(((line, Tone.CODE),), _FIRST, _AGAIN) for line in drawable_lines(text, WHOLE))
-    return [row for line in lines for row in flow(line, cells)]
+    rows: list[Cell] = []
+    for line in drawable_lines(text, WHOLE):
+        lead = _FIRST
+        for start, end in spans(line, max(2, cells - 2)):
+            rows.append((lead, (line[start:end], Tone.CODE)))
+            lead = _AGAIN
+    return rows
 
 
 def _file(given: Mapping[str, Any], diff: Diff, cells: int) -> list[Cell]:

@@ -176,5 +176,6 @@ def cost_rows(timeline: Timeline, view: Window, now: float, height: int) -> list
 def _level(timeline: Timeline, view: Window, place: int, now: float, height: int) -> int:
     if view.begin + place * view.step > now or not timeline.total:
         return 0
-    spent = timeline.spent_by(min(now, view.begin + (place + 1) * view.step))
+    before_next = math.nextafter(view.begin + (place + 1) * view.step, 0.0)
+    spent = timeline.spent_by(min(now, before_next))
     return max(1, round(8 * height * spent / timeline.total)) if spent else 0

@@ -27,7 +27,7 @@ def first_of(rows: list[Cell], width: int) -> Cell:
     if len(rows) < 2:
         return rows[0] if rows else ()
     note = f"   {extra(len(rows) - 1)}"
-    return (*clip_pieces(rows[0], max(0, width - len(note))), (note, Tone.FAINT))
+    return clip_pieces((*clip_pieces(rows[0], max(0, width - len(note))), (note, Tone.FAINT)), width)
 
 
 def telling(text: str) -> list[str]:

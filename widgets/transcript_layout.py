@@ -44,8 +44,8 @@ def lay_out(entry: Entry, result: Entry | None, width: int, is_open: bool) -> li
     rows = _KINDS[entry.kind](entry, result, room, is_open) or [()]
     if len(rows) > MOST_ROWS:
         rows = [*rows[: MOST_ROWS - 1], more(len(rows) - MOST_ROWS + 1)]
-    fits = room + width_of(before) <= width
-    return [before + row if fits else clip_pieces(before + row, width) for row in rows]
+    whole = (before + row for row in rows)
+    return [row if width_of(row) <= width else clip_pieces(row, width) for row in whole]
 
 
 def opens_by_itself(entry: Entry, result: Entry | None) -> bool:

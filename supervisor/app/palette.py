@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, Command
+from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, TICKET_COMMANDS, TIMELINE_COMMANDS, Command
 from supervisor.app.screens.board import BoardScreen
 from supervisor.app.screens.items import ItemsScreen
+from supervisor.app.screens.ticket import TicketScreen
+from supervisor.app.screens.timeline import TimelineScreen
 from widgets.cells import drawable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_TABLES = (
+    (BoardScreen, BOARD_COMMANDS),
+    (TicketScreen, TICKET_COMMANDS),
+    (TimelineScreen, TIMELINE_COMMANDS),
+)
+"""The keys of each screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,13 @@ class SuperviseCommands(Provider):
         if isinstance(self.screen, BoardScreen):
             for verb, words in self.screen.offered_verbs():
                 yield Offer(f"{verb.label} {words}", verb.help, partial(self.screen.action_verb, verb.name))
-            for command in BOARD_COMMANDS:
-                yield self._offer(command, self.screen.run_action)
-        if isinstance(self.screen, ItemsScreen):
+        if isinstance(self.screen, ItemsScreen | TicketScreen):
             for title, words, run in self.screen.offers():
                 yield Offer(title, words, run)
+        for screen, commands in _TABLES:
+            if isinstance(self.screen, screen):
+                for command in commands:
+                    yield self._offer(command, self.screen.run_action)
         for command in APP_COMMANDS:
             if command.name != "palette":
                 yield self._offer(command, self.app.run_action)

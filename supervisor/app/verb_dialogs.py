@@ -69,7 +69,7 @@ class VerbDesk:
             tickets: Whom it is for. Those that it does not apply to are named with the reason.
             hidden: Which of them the operator does not see, in words that are safe to draw; empty for none.
         """
-        found = sort_out_bare(verb, tickets)
+        found = who_can(verb, tickets)
         if not verb.on_many and len(tickets) > 1:
             self._refuse(screen, f"{verb.label} takes one ticket at a time: {len(tickets)} are marked")
         elif not found.accepted:
@@ -184,7 +184,7 @@ def severity(is_refusal: bool) -> SeverityLevel:
     return "warning" if is_refusal else "information"
 
 
-def sort_out_bare(verb: Verb, tickets: Sequence[TicketSnapshot]) -> Sorted:
+def who_can(verb: Verb, tickets: Sequence[TicketSnapshot]) -> Sorted:
     """Return to which tickets a verb applies, whatever it is told."""
     refused = tuple((t.id, why) for t in tickets if (why := verb.refusal(t)) is not None)
     return Sorted(tuple(t.id for t in tickets if verb.applies(t)), refused)

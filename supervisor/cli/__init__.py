@@ -8,14 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from supervisor import __version__
-from supervisor.cli import asks, batch, care, effects, places, slots, verbs
+from supervisor.cli import asks, batch, care, effects, places, reports, slots, verbs
 from supervisor.cli.common import EXIT_CODES, complain
 from supervisor.core.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARTS = (batch, verbs, places, asks, slots, effects, care)
+_PARTS = (batch, reports, verbs, places, asks, slots, effects, care)
 _COMMANDS = tuple(name for part in _PARTS for name in part.COMMANDS)
 
 

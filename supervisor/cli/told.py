@@ -40,11 +40,15 @@ def _read_message(words: str | None, args: argparse.Namespace) -> Told:
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", type=int, metavar="N", help="at most so many turns for each prompt")
+    parser.add_argument("--turns-in-all", type=int, metavar="N", help="at most so many turns over all attempts")
+    parser.add_argument("--tokens", type=int, metavar="N", help="at most so many tokens over all attempts")
     parser.add_argument("--none", action="store_true", help="take the budget away")
 
 
 def _read_budget(words: str | None, args: argparse.Namespace) -> Told:
     told: Told = {"no_budget": True} if args.none else {}
+    altogether = {"budget_turns": args.turns_in_all, "budget_tokens": args.tokens}
+    told |= {name: value for name, value in altogether.items() if value is not None}
     return told | read_limits(words, args.turns)
 
 

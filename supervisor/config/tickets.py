@@ -104,6 +104,9 @@ def _check_money(good: Mapping[str, Any], place: str, faults: Faults) -> None:
     if budget is not None and budget <= reserve:
         hint = "" if "reserve_usd" in good else "that is kept free unless reserve_usd says less"
         faults.add(f"{place} budget_usd", f"must be more than the reserve of {reserve:g}, not {budget:g}", hint)
+    ceiling = good.get("ceiling_usd")
+    if budget is not None and ceiling is not None and ceiling < budget:
+        faults.add(f"{place} ceiling_usd", f"must be at least the budget of {budget:g}, not {ceiling:g}")
 
 
 def _check_steps(own: Mapping[str, Any], place: str, around: Surroundings) -> None:

@@ -67,7 +67,7 @@ class Timeline:
         for event in events:
             before = tickets.get(event.ticket) or TicketSnapshot(event.ticket)
             after = tickets[event.ticket] = reduce(before, event)
-            made.take(event, before.state, after.state)
+            made.take(event, before, after)
         return made
 
     @property
@@ -76,30 +76,27 @@ class Timeline:
         return self._sums[-1] if self._sums else 0.0
 
     def spent_by(self, at: float) -> float:
-        """Return what had been spent up to a moment."""
+        """Return what had been spent up to a moment, as far as that is known by now."""
         place = bisect_right(self._at, at)
         return self._sums[place - 1] if place else 0.0
 
-    def take(self, event: ev.Event, before: State, after: State) -> None:
-        """Take what happened to a ticket, with its state before and after."""
+    def take(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> None:
+        """Take what happened to a ticket, with its snapshot before and after."""
         lane = self.lanes.get(event.ticket)
         if lane is None:
             lane = self.lanes[event.ticket] = Lane()
         if isinstance(event, ev.AttemptStarted):
             self._begin(lane, event)
-        elif isinstance(event, ev.TurnEnded):
-            self._spend(event.at, event.cost_usd)
-        elif isinstance(event, ev.AttemptEnded):
-            self._spend(event.at, event.estimated_usd)
-            if event.outcome is Outcome.LOST:
-                _close(lane, lane.heard)  # nobody was there to see it end
-        if before is not after:
+        elif isinstance(event, ev.AttemptEnded) and event.outcome is Outcome.LOST:
+            _close(lane, lane.heard)  # nobody was there to see it end
+        self._spend(event.at, after.spent_usd - before.spent_usd)
+        if before.state is not after.state:
             _close(lane, event.at)
-            if after in SHOWN:
-                lane.spans.append(Span(after, event.at, attempt=lane.attempt))
+            if after.state in SHOWN:
+                lane.spans.append(Span(after.state, event.at, attempt=lane.attempt))
                 self._note_first(event.at)
-            elif after in OVER:
-                lane.endings.append((event.at, after))
+            elif after.state in OVER:
+                lane.endings.append((event.at, after.state))
             lane.version += 1
         lane.heard = max(lane.heard, event.at)
 
@@ -113,8 +110,8 @@ class Timeline:
         self.first = at if self.first is None else min(self.first, at)
 
     def _spend(self, at: float, usd: float) -> None:
-        if usd > 0:
-            # A clock that was set back does not make sums fall.
+        if usd:
+            # Kept in order, also where the clock was set back.
             self._at.append(max(at, self._at[-1]) if self._at else at)
             self._sums.append(self.total + usd)
             self.version += 1

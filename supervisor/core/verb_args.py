@@ -22,6 +22,7 @@ MAX_TEXT = 100_000
 """Most characters of a message or of a fork's prompt."""
 MAX_USD = 1_000_000.0
 MAX_TURNS = 1_000_000
+MAX_TOKENS = 1_000_000_000_000
 
 
 class BadArgs(ValueError):  # noqa: N818
@@ -75,10 +76,15 @@ def _message(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:
 
 
 def _budget(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
-    """Absolute: ``budget_usd``, or ``raise_usd`` on top of what it has; ``max_turns`` likewise."""
+    """Absolute: ``budget_usd``, or ``raise_usd`` on top of what it has; turns and tokens likewise.
+
+    ``max_turns`` is for each prompt, ``budget_turns`` and ``budget_tokens`` are for all attempts; those two are among
+    the answers where they are told, or where the ticket has them.
+    """
     budget, more = _number(told, "budget_usd", 0, MAX_USD), _number(told, "raise_usd", -MAX_USD, MAX_USD)
-    turns = _whole(told, "max_turns", 1, MAX_TURNS)
-    if budget is None and more is None and turns is None and not _flag(told, "no_budget"):
+    turns, altogether = _whole(told, "max_turns", 1, MAX_TURNS), _altogether(ticket, told)
+    says_turns = turns is not None or any(told.get(name) is not None for name in altogether)
+    if budget is None and more is None and not says_turns and not _flag(told, "no_budget"):
         raise BadArgs("say a sum, as in 2.50 or +1, or how many turns")
     if more is not None:
         if ticket.budget_usd is None:
@@ -88,7 +94,14 @@ def _budget(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
         budget = None
     elif budget is None:
         budget = ticket.budget_usd
-    return {"budget_usd": budget, "max_turns": ticket.max_turns if turns is None else turns}
+    return {"budget_usd": budget, "max_turns": ticket.max_turns if turns is None else turns, **altogether}
+
+
+def _altogether(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
+    """Return the limits over all attempts that are told, or that the ticket has."""
+    turns, tokens = _whole(told, "budget_turns", 1, MAX_TURNS), _whole(told, "budget_tokens", 1, MAX_TOKENS)
+    found = {"budget_turns": turns or ticket.budget_turns, "budget_tokens": tokens or ticket.budget_tokens}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _priority(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:

@@ -9,8 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
+import signal
 import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import anyio
@@ -29,6 +34,8 @@ GIT_DEADLINE_S = 600.0
 
 _ENV = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _MAX_SLUG = 60
+_ASKED_S = 2.0
+"""How long a git that is not wanted any more may take to clean up."""
 
 
 def slug(name: str) -> str:
@@ -76,7 +83,9 @@ def git_config(values: Mapping[str, str]) -> dict[str, str]:
     return env
 
 
-async def git(cwd: Path, *args: str, check: bool = True, env: Mapping[str, str] | None = None) -> str:
+async def git(
+    cwd: Path, *args: str, check: bool = True, env: Mapping[str, str] | None = None, dies_with_us: bool = False
+) -> str:
     """Run git and return what it printed, without the last newline. Raises WorktreeError with git's own words.
 
     A cancelled or overdue git is ended with everything it started.
@@ -86,8 +95,9 @@ async def git(cwd: Path, *args: str, check: bool = True, env: Mapping[str, str] 
         args: its arguments, the command first.
         check: raise if its exit code is not 0. One that a signal has ended answers nothing, and always raises.
         env: variables on top of our environment.
+        dies_with_us: see ``run_git``.
     """
-    done = await run_git(cwd, *args, env=env)
+    done = await run_git(cwd, *args, env=env, dies_with_us=dies_with_us)
     if check or done.code < 0:
         done.checked()
     return done.out.decode(errors="replace").rstrip("\n")
@@ -99,6 +109,7 @@ async def run_git(
     env: Mapping[str, str] | None = None,
     feed: bytes | None = None,
     limit: int | None = None,
+    dies_with_us: bool = False,
 ) -> GitOutput:
     """Run git and return all it did, as bytes. An exit code that is not 0 is not an error here.
 
@@ -108,6 +119,8 @@ async def run_git(
         env: variables on top of our environment.
         feed: what it reads on its standard input.
         limit: most bytes wanted of what it prints; a git that prints more is ended and its output cut to that.
+        dies_with_us: let the kernel tell it to end when we die, where that can be: one that fills a large directory
+            would still be at it when the next supervisor makes the same one. It is asked, and cleans up after itself.
 
     Raises WorktreeError if git is missing or overdue.
     """
@@ -115,7 +128,7 @@ async def run_git(
     try:
         with anyio.CancelScope(shield=True):  # a start that is cut short leaves a git that nobody knows of
             process = await anyio.open_process(
-                ["git", *args],
+                [*(_tied() if dies_with_us else ()), "git", *args],
                 cwd=cwd,
                 stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
                 env={**os.environ, **_ENV, **(env or {})},
@@ -133,12 +146,28 @@ async def run_git(
     except TimeoutError:
         raise WorktreeError(f"git {command} did not end in {GIT_DEADLINE_S:.0f} s", "look at its hooks") from None
     finally:
-        if process.returncode is None:
-            end_group(process.pid)
         with anyio.CancelScope(shield=True):
+            if process.returncode is None:
+                await _end(process)
             await process.aclose()
     cut = limit is not None and len(out) > limit
     return GitOutput(command, process.returncode or 0, bytes(out[:limit]), bytes(err), cut)
+
+
+@cache
+def _tied() -> tuple[str, ...]:
+    """Return the words before a command that tie its life to ours; none where that cannot be done."""
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+    return (setpriv, "--pdeathsig", "TERM", "--") if setpriv else ()
+
+
+async def _end(process: Process) -> None:
+    """End a git with what it started. It is asked first: one that is killed leaves its locks in the repository."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with anyio.move_on_after(_ASKED_S):
+        await process.wait()
+    end_group(process.pid)
 
 
 async def _talk(process: Process, feed: bytes | None, limit: int | None) -> tuple[bytearray, bytearray]:

@@ -243,9 +243,13 @@ async def apply_setting(journal: Journal, letter: Letter, at: float) -> str:
         await journal.emit(event)
         return f"priority {event.priority}"
     budget, turns = letter.args.get("budget_usd"), letter.args.get("max_turns")
-    await journal.emit(ev.LimitsChanged(letter.ticket, at, budget, turns, ids))
-    words = "no budget" if budget is None else f"budget ${budget:.2f}"
-    return f"{words}, at most {turns} turns a prompt" if turns is not None else words
+    in_all, tokens = letter.args.get("budget_turns"), letter.args.get("budget_tokens")
+    await journal.emit(ev.LimitsChanged(letter.ticket, at, budget, turns, ids, in_all, tokens))
+    words = ["no budget" if budget is None else f"budget ${budget:.2f}"]
+    words += [f"at most {turns} turns a prompt"] if turns is not None else []
+    words += [f"{in_all} turns in all"] if in_all is not None else []
+    words += [f"{tokens:,} tokens in all"] if tokens is not None else []
+    return ", ".join(words)
 
 
 HANDLERS: dict[str, Handler] = {

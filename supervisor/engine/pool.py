@@ -12,7 +12,7 @@ import anyio
 
 from supervisor.core import events as ev
 from supervisor.core.model import State, TicketSnapshot, Why
-from supervisor.engine import settling
+from supervisor.engine import outlook, settling
 from supervisor.engine.attempt import Wanted
 from supervisor.engine.governor import API, KEY, is_keyless
 from supervisor.engine.groups import task_group
@@ -246,6 +246,7 @@ class Pool:
             self._wake.set()
         await self._place(ticket)  # the operator may have answered while it was going to rest
         await self._explain_the_blocked()
+        await outlook.announce(self._engine, self.slots)
 
     async def _explain_the_blocked(self) -> None:
         """Tickets that wait for one that will not be done say so."""

@@ -55,4 +55,8 @@ def _is(update: object, **fields: str) -> bool:
 
 def _rules(update: object) -> list[Rule]:
     values = listed(getattr(update, "rules", ()), _MOST + 1)
-    return [Rule(str(getattr(v, "tool_name", "")), getattr(v, "rule_content", None)) for v in values]
+    return [Rule(str(getattr(v, "tool_name", "")), _text(getattr(v, "rule_content", None))) for v in values]
+
+
+def _text(content: object) -> str | None:
+    return None if content is None else str(content)

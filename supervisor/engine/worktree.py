@@ -150,7 +150,7 @@ class Worktrees:
         exists = await git(self._repo, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False)
         where = [str(draft), branch] if exists else ["-b", branch, str(draft), await self._commit(base)]
         try:
-            await git(self._repo, "worktree", "add", "--quiet", *where)
+            await git(self._repo, "worktree", "add", "--quiet", *where, dies_with_us=True)
             if seed is not None and await git(draft, "rev-parse", "HEAD") == await self._commit(onto):
                 await seed(draft)
             await anyio.to_thread.run_sync(_copy_all, self._repo, draft, tuple(copy))

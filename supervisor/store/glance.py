@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from supervisor.core.errors import StoreError
-from supervisor.store import chain, effect_rows, tickets
+from supervisor.store import chain, effect_rows, settings, tickets
 from supervisor.store.database import connect_readonly
 from supervisor.store.driver import sqlite3
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database as Connection
 
     from supervisor.core.effects import EffectRecord, LogRow
-    from supervisor.core.model import TicketSnapshot
+    from supervisor.core.events import Event
+    from supervisor.core.model import AttemptRecord, TicketSnapshot
 
 
 class Glance:
@@ -30,10 +31,30 @@ class Glance:
         """Return all tickets in the file's order."""
         return tickets.snapshots(self._db)
 
+    def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
+        """Return a ticket's attempts, oldest first."""
+        return tickets.attempts(self._db, ticket)
+
+    def events(self, ticket: str) -> tuple[Event, ...]:
+        """Return what happened to a ticket, in the order in which it was written."""
+        return tickets.events(self._db, ticket)
+
+    def work_times(self, now: float | None = None) -> dict[str, float]:
+        """Return for how many seconds agents have worked on each ticket; see ``store.tickets.work_times``."""
+        return tickets.work_times(self._db, now)
+
+    def setting(self, name: str) -> str:
+        """Return what holds for the whole batch under a name; empty where that was never set."""
+        return settings.value(self._db, name) if self._has("settings") else ""
+
+    def _has(self, table: str) -> bool:
+        """Whether the database is new enough to have a table."""
+        found = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone()
+        return found is not None
+
     def effects(self) -> tuple[EffectRecord, ...]:
         """Return all effects by key; none where the database is older than the ledger."""
-        known = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'effect_log'").fetchone()
-        return effect_rows.select(self._db) if known else ()
+        return effect_rows.select(self._db) if self._has("effect_log") else ()
 
     def log(self, record: EffectRecord) -> tuple[LogRow, ...]:
         """Return the history of one effect, oldest first."""

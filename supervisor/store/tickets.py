@@ -98,9 +98,9 @@ class TicketStore:
         """Return USD of the largest single API call reported, by the model that its ticket names (empty for none)."""
         return await self.database.run(largest_calls)
 
-    async def work_times(self) -> dict[str, float]:
-        """Return for how many seconds agents have worked on each ticket, in attempts that are over."""
-        return await self.database.run(work_times)
+    async def work_times(self, now: float | None = None) -> dict[str, float]:
+        """Return for how many seconds agents have worked on each ticket; see the function of that name."""
+        return await self.database.run(work_times, now)
 
     async def events(self, ticket: str | None = None) -> tuple[ev.Event, ...]:
         """Return the lasting events in the order they were written."""
@@ -293,10 +293,15 @@ def largest_calls(db: Connection) -> dict[str, float]:
     return {row["model"]: float(row["usd"]) for row in db.query(sql) if row["usd"]}
 
 
-def work_times(db: Connection) -> dict[str, float]:
-    """Return for how many seconds agents have worked on each ticket, in attempts that are over."""
-    sql = "SELECT ticket, sum(ended - started) AS seconds FROM attempts WHERE ended IS NOT NULL GROUP BY ticket"
-    return {row["ticket"]: max(0.0, float(row["seconds"])) for row in db.query(sql)}
+def work_times(db: Connection, now: float | None = None) -> dict[str, float]:
+    """Return for how many seconds agents have worked on each ticket.
+
+    Args:
+        db: the database.
+        now: attempts without an end count up to then; None leaves them out.
+    """
+    sql = "SELECT ticket, sum(max(0.0, coalesce(ended, ?, started) - started)) AS seconds FROM attempts GROUP BY ticket"
+    return {row["ticket"]: float(row["seconds"]) for row in db.query(sql, [now])}
 
 
 def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.app.screens.ticket import TicketScreen
 from supervisor.core.model import State, Why
 from tests.screens.scenes import NOW, Story, busy, calm, crowd, empty
 
@@ -72,7 +73,7 @@ async def test_the_selection_changes_everything_that_belongs_to_it(open_app: Ope
     async with open_app(busy()) as stage:
         await stage.pilot.press("j", "j")
         assert "── 002-images · Serve images in two sizes · try 1 · 6 turns" in stage.text()
-        assert "» Do it." in stage.text()
+        assert "» task · Do it." in stage.text()
         assert "The discount is rounded" not in stage.text()
         assert "interrupt" not in stage.text().splitlines()[-1]
 
@@ -86,7 +87,7 @@ async def test_a_click_selects_and_a_double_click_opens(open_app: Opener) -> Non
         assert table.cursor_ticket == "003-deploy"
         await stage.pilot.click(table, offset=(10, 5), times=2)
         assert table.cursor_ticket == "004-search"
-        assert stage.screen.has_class("-reading")
+        await stage.until(lambda: isinstance(stage.app.screen, TicketScreen))
 
 
 async def test_the_wheel_scrolls_the_table_and_leaves_the_cursor(open_app: Opener) -> None:
@@ -154,16 +155,13 @@ async def test_attention_names_the_longest_waiting_first_and_failures_last(open_
         assert line.index("! 002-images") < line.index("! 003-slugs") < line.index("✗ 001-rounding")
 
 
-async def test_enter_gives_the_transcript_the_screen_and_escape_takes_it_back(open_app: Opener) -> None:
+async def test_enter_opens_the_ticket_and_escape_comes_back(open_app: Opener) -> None:
     async with open_app(busy(), size=(80, 24)) as stage:
         await stage.pilot.press("enter", "home")
-        await stage.pilot.pause()
-        assert "» Discounts round the wrong way." in stage.text()
+        await stage.until(lambda: "» task · Discounts round the wrong way." in stage.text())
         assert "WHY / NOW" not in stage.text()
-        assert stage.has_focus(stage.screen.transcript)
         await stage.pilot.press("escape")
-        await stage.pilot.pause()
-        assert "WHY / NOW" in stage.text()
+        await stage.until(lambda: "WHY / NOW" in stage.text())
         assert stage.has_focus(stage.screen.table)
 
 

@@ -42,6 +42,9 @@ async def test_a_board_at_rest_is_not_drawn_for_a_minute(open_app: Opener) -> No
         story.move(f"00{number}", state)
     async with open_app(story.board, size=(200, 50)) as stage:
         await stage.pilot.pause(0.2)
+        stage.clock.now += 1  # the card beside the conversation looks at files once the cursor rests
+        stage.frame()
+        await stage.pilot.pause(0.2)
         built = stage.screen.table.strips_built
         with painted(stage) as writes:
             for _ in range(60):

@@ -25,10 +25,18 @@ TICKET = TicketSnapshot("001", state=State.PAUSED, budget_usd=1.0, max_turns=20,
         ({"raise_usd": -3}, {"budget_usd": 0.0, "max_turns": 20}),
         ({"max_turns": 40}, {"budget_usd": 1.0, "max_turns": 40}),
         ({"no_budget": True}, {"budget_usd": None, "max_turns": 20}),
+        ({"budget_turns": 90}, {"budget_usd": 1.0, "max_turns": 20, "budget_turns": 90}),
+        ({"budget_tokens": 5_000}, {"budget_usd": 1.0, "max_turns": 20, "budget_tokens": 5_000}),
     ],
 )
 def test_a_raise_becomes_a_sum(told: dict[str, Any], args: dict[str, Any]) -> None:
     assert checked(BUDGET, TICKET, told) == args
+
+
+def test_limits_over_all_attempts_stay_unless_they_are_told() -> None:
+    bounded = replace(TICKET, budget_turns=50, budget_tokens=9_000)
+    args = checked(BUDGET, bounded, {"budget_usd": 2.0, "budget_turns": 60})
+    assert args == {"budget_usd": 2.0, "max_turns": 20, "budget_turns": 60, "budget_tokens": 9_000}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,29 @@ async def test_a_command_dies_with_a_killed_supervisor(tmp_path: Path, child: bo
     with anyio.fail_after(DEADLINE_S):
         supervisor = await anyio.open_process([sys.executable, "-c", _SUPERVISOR, str(tmp_path), *command])
         async with supervisor:
+            await pipe.pid()
+            os.kill(supervisor.pid, signal.SIGKILL)
+            await pipe.end()
+
+
+_GIT = """\
+import anyio, sys
+from functools import partial
+from pathlib import Path
+from supervisor.engine.git import git
+anyio.run(partial(git, Path(sys.argv[1]), "worktree", "add", dies_with_us=True))
+"""
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="nothing ties a process to its parent here")
+async def test_a_git_that_makes_a_worktree_dies_with_a_killed_supervisor(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "pipe")
+    program = tmp_path / "git"
+    program.write_text(f"#!/bin/sh\n{pipe.command[-1]}\n")
+    program.chmod(0o700)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with anyio.fail_after(DEADLINE_S):
+        async with await anyio.open_process([sys.executable, "-c", _GIT, str(tmp_path)], env=env) as supervisor:
             await pipe.pid()
             os.kill(supervisor.pid, signal.SIGKILL)
             await pipe.end()

@@ -8,6 +8,7 @@ from importlib import import_module
 WHATS = {
     "effects": "effects: applied at most once, none lost, under every crash we can make",
     "batch": "batch: all of it killed at random: nothing lost, nothing done twice, nobody left behind",
+    "soak": "soak: thousands of turns in one supervisor, and nothing that grows",
     "restart": "restart: killed at many moments and started again, nothing paid for twice",
     "fuzz": "fuzz: spoiled messages, files and transcripts, none of which may break anything",
     "mutants": "mutants: faults planted into the ledger, each of which must be caught",

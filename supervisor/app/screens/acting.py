@@ -28,6 +28,10 @@ class ActingScreen(ListingScreen):
         self.desk = VerbDesk(port, self.show)
         self.news = VerbNews(port.board)
 
+    def on_unmount(self) -> None:
+        """Listen no more."""
+        self.news.stop()
+
     @property
     def selected(self) -> TicketSnapshot | None:
         """The ticket under the cursor."""

@@ -100,7 +100,6 @@ class ListingScreen(Screen[None]):
     # Keys
 
     def _to_table(self) -> None:
-        self.remove_class("-reading")
         self.set_focus(self.table)
 
     def action_filter(self) -> None:

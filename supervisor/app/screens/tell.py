@@ -15,7 +15,7 @@ from supervisor.core.verbs import MESSAGE
 from widgets.words_area import WordsArea
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
@@ -36,7 +36,7 @@ class TellScreen(VerbDialog):
         tickets: Sequence[str],
         hidden: str = "",
         *,
-        drafts: MutableMapping[frozenset[str], str],
+        drafts: Drafts,
     ) -> None:
         """Prepare the dialog; ``drafts`` holds what was written before, and will hold what is not sent."""
         super().__init__(port, tickets, hidden)

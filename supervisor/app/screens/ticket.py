@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from supervisor.app.screens.board import BoardScreen
-    from supervisor.app.screens.items import ItemsScreen
+    from supervisor.app.screens.items import ItemsScreen, Offer
     from supervisor.app.tabs.tab import Tab
     from supervisor.core.model import AttemptRecord, TicketSnapshot
     from supervisor.core.rewinds import Checkpoint
@@ -127,6 +128,12 @@ class TicketScreen(LiveScreen[str | None]):
         answer: list[Hint] = [("a", "answer")] if self.home.waits.is_answerable(ticket) else []
         verbs = [(verb.key, verb.label) for verb in VERBS if verb.applies(ticket)]
         return [*answer, *self.tab.hints, *undo, *verbs]
+
+    def offers(self) -> list[Offer]:
+        """Return the verbs that apply now, for the palette."""
+        words = drawable(self.ticket_id)
+        verbs = [verb for verb in VERBS if verb.applies(self.ticket)]
+        return [(f"{verb.label} {words}", verb.help, partial(self.action_verb, verb.name)) for verb in verbs]
 
     def _turn_to(self, place: int) -> None:
         self._place = place

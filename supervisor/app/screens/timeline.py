@@ -84,12 +84,12 @@ class TimelineScreen(LiveScreen[str | None]):
     # What happened
 
     def _hear(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> None:
-        if not event.lasts and before.state is after.state:
+        if not event.lasts and before.state is after.state and before.spent_usd == after.spent_usd:
             return
         if self._timeline is None:
             self._heard.append((event, before, after))
         else:
-            self._timeline.take(event, before.state, after.state)
+            self._timeline.take(event, before, after)
 
     def _came(self, past: Past | SupervisorError) -> None:
         self._past = past
@@ -99,7 +99,7 @@ class TimelineScreen(LiveScreen[str | None]):
             timeline, known = self._past
             for event, before, after in self._heard:
                 if _mark(event) not in known:
-                    timeline.take(event, before.state, after.state)
+                    timeline.take(event, before, after)
             self._timeline, self._heard = timeline, []
             if self._selected is not None:
                 self.call_after_refresh(self.view.select, self._selected)

@@ -150,7 +150,7 @@ class ChangesTab(Tab):
         self._found.taken()
         found, fault = self._found.value, self._found.fault
         if found is None:
-            words = "The ticket has no working tree yet." if ticket.worktree is None else ""
+            words = "no working tree yet" if ticket.worktree is None else ""
             self._show_nothing(drawable(str(fault)) if fault is not None else words, is_bad=fault is not None)
             return
         self._head.show(((found.words, Tone.STRONG),), ((total_words(found.changes), Tone.MUTED),))

@@ -146,7 +146,11 @@ def _effect(key: str, record: EffectRecord, times: int) -> Iterator[str]:
 
 
 def _money(db: Connection, home: Path, books: Books) -> Iterator[str]:
-    """What is recorded for a ticket is what was served to it, but for what is marked and what was cut off."""
+    """What is recorded for a ticket is what was served to it, but for what was cut off.
+
+    Of that a part is estimated, and marked so; where no price is known yet it is guessed high. What was served in the
+    moment of a kill may be on no disk.
+    """
     finished: defaultdict[str, float] = defaultdict(float)
     begun: defaultdict[str, float] = defaultdict(float)
     steps: Counter[tuple[str, int]] = Counter()
@@ -168,13 +172,9 @@ def _money(db: Connection, home: Path, books: Books) -> Iterator[str]:
         books.served_usd += finished[ticket]
         books.recorded_usd += spent
         books.estimated_usd += estimated
-        slack = cuts[ticket] * _largest(begun[ticket], steps, ticket)
-        told = spent - estimated
-        if (
-            told > begun[ticket] + 1e-6
-            or spent < finished[ticket] - slack - 1e-6
-            or spent > begun[ticket] + slack + 1e-6
-        ):
+        unseen = cuts[ticket] * _largest(begun[ticket], steps, ticket)  # served just before it was cut off
+        least, most = finished[ticket] - unseen, begun[ticket]
+        if spent < least - 1e-6 or spent - estimated > most + 1e-6:
             words = f"{spent:.4f} recorded, {estimated:.4f} of it estimated, after {cuts[ticket]} cuts"
             yield f"{ticket}: {words}; {finished[ticket]:.4f} served, {begun[ticket]:.4f} begun"
         again = sum(times - 1 for (name, _), times in steps.items() if name == ticket)
