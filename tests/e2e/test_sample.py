@@ -25,6 +25,8 @@ ENDINGS = {
     "011-look": ("done", None, "completed"),
     "012-deploy": ("needs_you", "unresolved_effect", None),
     "013-release": ("needs_you", "approve_effect", None),
+    "014-clean": ("needs_you", "approve_tool", None),
+    "015-help": ("needs_you", "question", None),
 }
 
 
