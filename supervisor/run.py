@@ -115,12 +115,14 @@ async def _print(batch: Batch, as_json: bool) -> int:
 
 async def _draw(batch: Batch) -> int:
     from supervisor.app.app import SuperviseApp
+    from supervisor.app.own_keys import read_own_keys
 
+    keys = read_own_keys()
     _calm_collector()
     await batch.restore_pause()
     ending = Ending()
     ready = anyio.Event()
-    app = SuperviseApp(batch, on_ready=ready.set)
+    app = SuperviseApp(batch, on_ready=ready.set, keys=keys)
 
     fault: list[Exception] = []
 

@@ -63,7 +63,7 @@ def file_cell(change: FileChange, width: int) -> Cell:
     amount = counts(change)
     room = width - 2 - width_of(amount) - 1
     if room < 8:
-        amount, room = (), width - 2
+        amount, room = (), width - 3
     path = short_path(change.path, room)
     if change.old_path is not None:
         old = f"  was {drawable(change.old_path)}"

@@ -99,11 +99,12 @@ class DiffPane(LineView):
 
     def scroll_sideways(self, by: int) -> None:
         """Scroll by so many steps to the right; a twin goes along."""
-        widest = max(self._widest, self.twin._widest if self.twin is not None else 0)
-        for pane in (self, self.twin):
-            if pane is not None:
-                room = max(1, pane.scrollable_content_region.width - pane._lead)
-                pane._left = max(0, min(self._left + by * _STEP, widest - room))
+        both = [pane for pane in (self, self.twin) if pane is not None]
+        room = min(max(1, pane.scrollable_content_region.width - pane._lead) for pane in both)
+        left = max(0, min(self._left + by * _STEP, max(pane._widest for pane in both) - room))
+        for pane in both:
+            if pane._left != left:
+                pane._left = left
                 pane.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -186,6 +187,11 @@ class DiffPane(LineView):
 
 
 def _broken(number: int, line: DiffLine, room: int) -> list[tuple[int, int, int]]:
-    if line.sign == "@" or (len(line.text) <= room and line.text.isascii()):
-        return [(number, 0, len(line.text))]
+    """Return the rows of a line. Where every character takes one cell it is cut at the edge: that is cheap."""
+    length = len(line.text)
+    if line.sign == "@" or not line.sign:
+        return [(number, 0, length)]
+    if line.text.isascii() or cell_len(line.text) == length:
+        places = range(0, max(1, length), room)
+        return [(number, start, min(start + room, length)) for start in places[:_MOST_ROWS]]
     return [(number, start, end) for start, end in spans(line.text, room)][:_MOST_ROWS]

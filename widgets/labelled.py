@@ -62,7 +62,7 @@ def part_lines(parts: Iterable[Part], width: int) -> list[Cell]:
     for part in parts:
         below = fact_lines(part.facts, width)
         if below:
-            heading: list[Cell] = [((part.heading, Tone.STRONG),)] if part.heading else []
+            heading: list[Cell] = [clip_pieces(((part.heading, Tone.STRONG),), width)] if part.heading else []
             lines += [*([()] if lines else []), *heading, *below]
     return lines
 

@@ -77,7 +77,8 @@ def _preview_lines(preview: RewindPreview, width: int) -> Iterator[Cell]:
     if preview.refusal:
         yield from _words(f"Not now: {preview.refusal}", width, Tone.BAD)
         yield ()
-    yield from _words(f"Would change {changes_words(preview.changes)}", width, Tone.STRONG)
+    would = f"Would change {changes_words(preview.changes)}" if preview.changes.files else "Would change no file"
+    yield from _words(would, width, Tone.STRONG)
     yield from _files(preview.changes.files, width)
     if preview.outside:
         yield ()

@@ -48,12 +48,15 @@ def _limits(ticket: TicketSnapshot, spec: TicketSpec | None) -> tuple[Fact, ...]
     facts = [
         Fact("budget", _NONE if ticket.budget_usd is None else money(ticket.budget_usd)),
         Fact("turns", "any number" if ticket.max_turns is None else f"at most {ticket.max_turns} a prompt"),
+        Fact("turns in all", _used(ticket.turns, ticket.budget_turns)),
+        Fact("tokens in all", _used(ticket.tokens, ticket.budget_tokens)),
         Fact("priority", str(ticket.priority)),
         Fact("after", ", ".join(ticket.after)),
     ]
     if spec is None:
         return tuple(facts)
-    changed = ticket.budget_usd != spec.budget_usd or ticket.max_turns != spec.max_turns
+    now = (ticket.budget_usd, ticket.max_turns, ticket.budget_turns, ticket.budget_tokens)
+    changed = now != (spec.budget_usd, spec.max_turns, spec.budget_turns, spec.budget_tokens)
     return (
         *facts,
         Fact("changed", "you set other limits than the file's" if changed else ""),
@@ -62,6 +65,10 @@ def _limits(ticket: TicketSnapshot, spec: TicketSpec | None) -> tuple[Fact, ...]
         Fact("at a limit", "ask you" if spec.on_limit == "ask" else "raise it"),
         Fact("stalled after", f"{spec.stall_minutes:g} min without a word"),
     )
+
+
+def _used(used: int, most: int | None) -> str:
+    return "" if most is None else f"{used:,} of at most {most:,}"
 
 
 def _checks(spec: TicketSpec) -> tuple[Fact, ...]:

@@ -54,6 +54,12 @@ def money_line(ticket: TicketSnapshot, attempts: Sequence[AttemptRecord], width:
         words = f"{'! ' if is_low else ''}headroom {fmt.money(left) if left >= 0 else f'−{fmt.money(-left)}'}"
         kept = ticket.reserve_usd or budget.reserve(None, 0.0)
         after = [_GAP, (words, Tone.WARM if is_low else Tone.PLAIN), _GAP, (f"reserve {fmt.money(kept)}", Tone.MUTED)]
+    for name, used, most in (
+        ("turns", ticket.turns, ticket.budget_turns),
+        ("tokens", ticket.tokens, ticket.budget_tokens),
+    ):
+        if most is not None:
+            after += [_GAP, (f"{name} {used:,}/{most:,}", Tone.WARM if used >= most else Tone.MUTED)]
     before: list[Piece] = [(has, Tone.PLAIN), _GAP, (spent, Tone.PLAIN)]
     room = width - width_of((*before, *after))
     return clip_pieces((*before, (sum_words(attempts, room), Tone.MUTED), *after), width)

@@ -11,7 +11,7 @@ from widgets.lines import LineBar
 from widgets.tones import tone_css
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual.strip import Strip
 
@@ -39,7 +39,11 @@ def _pieces(hint: Hint) -> list[Piece]:
 
 
 class VerbFooter(LineBar):
-    """Which keys to press."""
+    """Which keys to press.
+
+    Hints are written with the keys as they are delivered. Where the app has ``own_hints``, by such a hint without the
+    number at the end of its label, the operator's own key is drawn instead.
+    """
 
     DEFAULT_CSS = """
     VerbFooter { height: 1; padding: 0 1; dock: bottom; }
@@ -59,4 +63,8 @@ class VerbFooter(LineBar):
     def render_line(self, y: int) -> Strip:
         """Draw the hints."""
         width = self.content_size.width
-        return self.palette.line(hints_line(self._first, self._last, width), width)
+        return self.palette.line(hints_line(self._owned(self._first), self._owned(self._last), width), width)
+
+    def _owned(self, hints: Sequence[Hint]) -> Sequence[Hint]:
+        own: Mapping[Hint, str] = getattr(self.app, "own_hints", {})
+        return [(own.get((key, label.rstrip(" 0123456789")), key), label) for key, label in hints] if own else hints

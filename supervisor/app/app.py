@@ -17,6 +17,7 @@ from textual.widgets import Input
 from supervisor.app.commands import APP_COMMANDS, command_bindings
 from supervisor.app.driver import TerminalDriver
 from supervisor.app.herald import Herald
+from supervisor.app.own_keys import keymap, own_hints
 from supervisor.app.pager import read_in_pager
 from supervisor.app.palette import SuperviseCommands
 from supervisor.app.screens.board import BoardScreen
@@ -25,22 +26,26 @@ from supervisor.app.screens.help import HelpScreen
 from supervisor.app.screens.items import ItemsScreen
 from supervisor.app.screens.live import LiveScreen
 from supervisor.app.screens.quit import QuitScreen
-from supervisor.app.theme import MONOCHROME, THEME
+from supervisor.app.theme import HIGH_CONTRAST, MONOCHROME, THEME
+from supervisor.core.model import State
 from widgets.cells import drawable
 from widgets.transcript import TranscriptView
 from widgets.words_area import WordsArea
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
     from textual.binding import BindingType
+    from textual.screen import Screen
 
     from supervisor.app.ports import BatchPort
 
 
 _MAX_BACKLOG = 20
 """Writes a slow terminal may owe us before frames are left out; what changed is drawn once it has caught up."""
+_BENEATH_S = 1.0
+"""How long what lies under a dialog may be out of date: with every line of it Textual draws the whole dialog again."""
 
 
 class SuperviseApp(App[int]):
@@ -58,6 +63,7 @@ class SuperviseApp(App[int]):
         on_ready: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.time,
         frame_hz: float = 12.0,
+        keys: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare the application; nothing is drawn before it runs.
 
@@ -66,10 +72,15 @@ class SuperviseApp(App[int]):
             on_ready: Called once, after the first paint: the time to start what should not delay it.
             clock: Seconds since the epoch.
             frame_hz: How often a second changes are drawn, at most.
+            keys: The operator's own keys by the names of commands and verbs, as ``own_keys`` reads them.
         """
         no_color = "NO_COLOR" in os.environ
         # With native colours Textual answers NO_COLOR by sending none at all; otherwise it would send greys.
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
+        self.own_keys = dict(keys or {})
+        """The operator's own keys, by the names of commands and verbs."""
+        self.own_hints = own_hints(self.own_keys)
+        self.set_keymap(keymap(self.own_keys))
         self._port = port
         self._tell_ready = on_ready
         self._clock = clock
@@ -77,6 +88,10 @@ class SuperviseApp(App[int]):
         self._announced: object = None
         self._items_seen = (-1, -1, -1)
         self._second = -1
+        self._beneath_drawn = -_BENEATH_S
+        """When what lies under a dialog was drawn last, in seconds of `time.monotonic`."""
+        self._owes = False
+        """Whether something under a dialog was left as it was."""
         self._is_stopping = False
         self._board_screen = BoardScreen(port, clock)
         self._herald = Herald(
@@ -88,6 +103,7 @@ class SuperviseApp(App[int]):
             set_title=self._show_title,
         )
         self.register_theme(THEME)
+        self.register_theme(HIGH_CONTRAST)
         self.theme = MONOCHROME if no_color else THEME.name
 
     def get_default_screen(self) -> BoardScreen:
@@ -112,16 +128,15 @@ class SuperviseApp(App[int]):
             return
         board = self._port.board
         news = self._items_version() != self._items_seen or board.announced is not self._announced
-        live = self._live_screens()
-        if board.drain() or news or self._board_screen.has_news or any(screen.has_news for screen in live):
+        seen = self._in_view()
+        news = news or (self._owes and not self._waits_beneath(seen))
+        if board.drain() or news or any(s.has_news for s in seen if isinstance(s, BoardScreen | LiveScreen)):
             self.refresh_board()
         elif int(self._clock()) != self._second:
             self._second = int(self._clock())
-            self._board_screen.tick()
-            for items in self._items_screens():
-                items.tick()
-            for screen in live:
-                screen.tick()
+            for screen in seen:
+                if isinstance(screen, BoardScreen | ItemsScreen | LiveScreen):
+                    screen.tick()
         self._herald.tick()
 
     def refresh_board(self) -> None:
@@ -130,30 +145,35 @@ class SuperviseApp(App[int]):
         board.drain()
         self._announced, self._second = board.announced, int(self._clock())
         self._items_seen = self._items_version()
-        self._board_screen.show()
-        screens = self._items_screens()
-        for screen in screens:
-            screen.show()
-        for live in self._live_screens():
-            live.show()
-        for dialog in self.screen_stack:
-            if isinstance(dialog, VerbDialog) and dialog.is_mounted:
-                dialog.show()
+        seen = self._in_view()
+        self._owes = self._waits_beneath(seen)
+        if len(seen) > 1 and not self._owes:
+            self._beneath_drawn = time.monotonic()
+        for screen in seen[-1:] if self._owes else seen:
+            if isinstance(screen, BoardScreen | ItemsScreen | LiveScreen | VerbDialog):
+                screen.show()
         self._herald.look()
         self._board_screen.tell_news()
         for refusal in self._board_screen.docket.untold():
-            if not screens:
+            if not any(isinstance(screen, ItemsScreen) for screen in self.screen_stack):
                 self.notify(drawable(refusal.text), severity="warning", markup=False)
 
     def _items_version(self) -> tuple[int, int, int]:
         board = self._port.board
         return board.effects_version, board.asks_version, self._board_screen.docket.version
 
-    def _items_screens(self) -> list[ItemsScreen]:
-        return [screen for screen in self.screen_stack if isinstance(screen, ItemsScreen) and screen.is_mounted]
+    def _waits_beneath(self, seen: Sequence[Screen[Any]]) -> bool:
+        """Return whether there is something under a dialog, and it was drawn only now."""
+        return len(seen) > 1 and time.monotonic() - self._beneath_drawn < _BENEATH_S
 
-    def _live_screens(self) -> list[LiveScreen[Any]]:
-        return [screen for screen in self.screen_stack if isinstance(screen, LiveScreen) and screen.is_mounted]
+    def _in_view(self) -> list[Screen[Any]]:
+        """Return the screens that can be seen, from the bottom up.
+
+        What is hidden is not drawn: Textual would draw all of the screen above it again. It is when it comes back.
+        """
+        stack = self.screen_stack
+        first = next((place for place in range(len(stack) - 1, 0, -1) if stack[place].styles.background.a == 1), 0)
+        return [screen for screen in stack[first:] if screen.is_mounted]
 
     def _signal(self, data: str) -> None:
         if isinstance(self._driver, TerminalDriver):
@@ -195,9 +215,10 @@ class SuperviseApp(App[int]):
         if self._is_stopping:
             self._port.kill()
             return
-        running = sum(ticket.holds_slot for ticket in self._port.board.rows())
-        if running:
-            self.push_screen(QuitScreen(running), self._quit_answered)
+        busy = [ticket for ticket in self._port.board.rows() if ticket.holds_slot]
+        waiting = sum(ticket.state is State.NEEDS_YOU for ticket in busy)
+        if busy:
+            self.push_screen(QuitScreen(len(busy) - waiting, waiting), self._quit_answered)
         else:
             self._stop()
 

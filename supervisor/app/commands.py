@@ -110,8 +110,8 @@ APP_COMMANDS: tuple[Command, ...] = (
 
 
 def command_bindings(commands: tuple[Command, ...]) -> list[Binding]:
-    """Return the commands as Textual bindings."""
-    return [Binding(c.key, c.action, c.label, show=False) for c in commands]
+    """Return the commands as Textual bindings; by their ids the operator's own keys replace others."""
+    return [Binding(c.key, c.action, c.label, show=False, id=c.name) for c in commands]
 
 
 def answer_bindings(keys: Iterable[str]) -> list[Binding]:
@@ -126,4 +126,4 @@ def tab_bindings() -> list[Binding]:
 
 def verb_bindings() -> list[Binding]:
     """Return the verbs as Textual bindings of the board's ``verb`` action."""
-    return [Binding(v.key, f"verb({v.name!r})", v.label, show=False) for v in VERBS]
+    return [Binding(v.key, f"verb({v.name!r})", v.label, show=False, id=v.name) for v in VERBS]

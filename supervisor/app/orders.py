@@ -79,10 +79,15 @@ def report(label: str, found: Sorted) -> str:
 
 
 def reasons(refused: Sequence[tuple[str, str]]) -> str:
-    """Return why tickets were refused, each named once, safe to draw; beyond a few only how many more."""
-    words = [drawable(why if ticket in why else f"{ticket}: {why}") for ticket, why in refused[:_NAMED]]
-    more = len(refused) - _NAMED
-    return "; ".join(words) + (f"; and {more} more" if more > 0 else "")
+    """Return why tickets were refused, safe to draw: those of the same fate in one, beyond a few only how many more."""
+    alike: dict[str, list[str]] = {}
+    for ticket, why in refused:
+        named = why if ticket in why else f"{ticket}: {why}"
+        alike.setdefault(named.removeprefix(f"{ticket} is "), []).append(named)
+    groups = list(alike.items())
+    words = [drawable(each[0] if len(each) == 1 else f"{len(each)} are {fate}") for fate, each in groups[:_NAMED]]
+    more = sum(len(each) for _, each in groups[_NAMED:])
+    return "; ".join(words) + (f"; and {more} more" if more else "")
 
 
 def whom(tickets: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, TICKET_COMMANDS, TIMELINE_COMMANDS, Command
+from supervisor.app.own_keys import shown
 from supervisor.app.screens.board import BoardScreen
 from supervisor.app.screens.items import ItemsScreen
 from supervisor.app.screens.ticket import TicketScreen
@@ -19,6 +20,7 @@ from widgets.cells import drawable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_THEMES = "Choose other colours for this session; one of them is high-contrast."
 _TABLES = (
     (BoardScreen, BOARD_COMMANDS),
     (TicketScreen, TICKET_COMMANDS),
@@ -66,9 +68,12 @@ class SuperviseCommands(Provider):
         for command in APP_COMMANDS:
             if command.name != "palette":
                 yield self._offer(command, self.app.run_action)
+        if not self.app.no_color:
+            yield Offer("change theme", _THEMES, partial(self._later, self.app.run_action, "change_theme"))
 
     def _offer(self, command: Command, run: Callable[[str], object]) -> Offer:
-        return Offer(command.label, f"{command.help} ({command.shown})", partial(self._later, run, command.action))
+        words = f"{command.help} ({shown(command, self.app)})"
+        return Offer(command.label, words, partial(self._later, run, command.action))
 
     def _later(self, run: Callable[[str], object], action: str) -> None:
         self.app.call_later(run, action)

@@ -34,5 +34,36 @@ THEME = Theme(
     },
 )
 
+HIGH_CONTRAST = Theme(
+    name="high-contrast",
+    primary="#7fdfff",
+    accent="#7fdfff",
+    secondary="#d8d8d8",
+    success="#9dff9d",
+    warning="#ffd75f",
+    error="#ffb3a8",
+    foreground="#ffffff",
+    background="#000000",
+    surface="#000000",
+    panel="#161616",
+    boost="#0c0c0c",
+    dark=True,
+    variables={
+        "text-accent": "#7fdfff",
+        "text-warning": "#ffd75f",
+        "text-error": "#ffb3a8",
+        "text-muted": "#dcdcdc",
+        "text-disabled": "#c4c4c4",
+        "block-cursor-blurred-background": "#00263d",
+        "scrollbar": "#dcdcdc",
+        "scrollbar-background": "#161616",
+        "scrollbar-background-hover": "#161616",
+        "scrollbar-background-active": "#161616",
+        "scrollbar-hover": "#ffffff",
+        "scrollbar-active": "#7fdfff",
+    },
+)
+"""For eyes or screens that see little of greys: every word stands out from what is behind it by 7 to 1 and more."""
+
 MONOCHROME = "ansi-dark"
 """For ``NO_COLOR``: a theme of Textual's in the terminal's own colours, which it then leaves out altogether."""

@@ -16,8 +16,20 @@ from supervisor.app.screens.start_over import StartOverScreen
 from supervisor.app.screens.tell import TellScreen
 from supervisor.app.undo import undo_of
 from supervisor.core.errors import SupervisorError
+from supervisor.core.model import State
 from supervisor.core.rewinds import Source
-from supervisor.core.verbs import BUDGET, CANCEL, FORK, INTERRUPT, MESSAGE, PRIORITY, RESUME, REWIND, START_OVER
+from supervisor.core.verbs import (
+    BUDGET,
+    CANCEL,
+    FORK,
+    INTERRUPT,
+    MESSAGE,
+    NOT_BY_ALL,
+    PRIORITY,
+    RESUME,
+    REWIND,
+    START_OVER,
+)
 from widgets.cells import drawable
 
 if TYPE_CHECKING:
@@ -37,6 +49,7 @@ if TYPE_CHECKING:
 
 _STOPPING = "the supervisor takes no verbs now: it is stopping, or has not begun yet"
 _TOLD_S = 4
+_FINISHED = (State.DONE, State.CANCELLED)
 
 
 class VerbDesk:
@@ -185,9 +198,21 @@ def severity(is_refusal: bool) -> SeverityLevel:
 
 
 def who_can(verb: Verb, tickets: Sequence[TicketSnapshot]) -> Sorted:
-    """Return to which tickets a verb applies, whatever it is told."""
-    refused = tuple((t.id, why) for t in tickets if (why := verb.refusal(t)) is not None)
-    return Sorted(tuple(t.id for t in tickets if verb.applies(t)), refused)
+    """Return to which tickets a verb applies, whatever it is told.
+
+    Among tickets of which some are not finished, those that are finished are spared what would begin them again.
+    """
+    spares = verb in NOT_BY_ALL and any(ticket.state not in _FINISHED for ticket in tickets)
+    reasons = {ticket.id: verb.refusal(ticket) or (spares and _spared(ticket)) for ticket in tickets}
+    refused = tuple((ticket, why) for ticket, why in reasons.items() if why)
+    return Sorted(tuple(ticket for ticket, why in reasons.items() if not why), refused)
+
+
+def _spared(ticket: TicketSnapshot) -> str:
+    """Return why a finished ticket is left out of many; empty for one that is not finished."""
+    if ticket.state not in _FINISHED:
+        return ""
+    return f"{ticket.id} is {ticket.state.value}: finished work is begun again only by itself"
 
 
 def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot]) -> bool:
@@ -200,10 +225,19 @@ def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot]) -> bool:
 def _warning(verb: Verb, tickets: Sequence[TicketSnapshot]) -> str:
     busy = sum(ticket.holds_slot for ticket in tickets)
     if verb is INTERRUPT:
-        return "Their turns stop; they rest as paused and keep their sessions and files."
+        return f"{_stops(busy, len(tickets) - busy)} They rest as paused, and keep their sessions and files."
     if verb is not CANCEL:
         return ""
     if len(tickets) == 1:
         return "It is at work: its turn stops. Its session, branch and files stay, and resume takes it up again."
     work = f"{busy} of them {'is' if busy == 1 else 'are'} at work. " if busy else ""
     return f"{work}Their sessions, branches and files stay, and resume takes them up again."
+
+
+def _stops(busy: int, waiting: int) -> str:
+    """Say what an interrupt does to tickets at work and to those that wait for their turn."""
+    if not busy:
+        return "None of them is at work: they are held back."
+    if not waiting:
+        return "Their turns stop."
+    return f"{busy} at work: {'its turn stops' if busy == 1 else 'their turns stop'}. {waiting} not at work: held back."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.cli.common import VERB_EXIT_CODES, add_batch, add_command, complain, request, say, user, where
 from supervisor.core.text import safe_line
+from supervisor.engine.request_fields import find_name
 
 if TYPE_CHECKING:
     import argparse
@@ -103,7 +104,8 @@ def _deny(args: argparse.Namespace) -> int:
 def _requested(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the effect that the ticket wants approval for, if that is what it waits for."""
     status = _asked(args, {"do": "status"})
-    waiting = [e for e in status.get("effects", ()) if e["state"] == "requested" and e["ticket"].startswith(args.which)]
+    ticket, _ = find_name(args.which, [t["id"] for t in status.get("tickets", ())], "ticket")
+    waiting = [e for e in status.get("effects", ()) if e["state"] == "requested" and e["ticket"] == ticket]
     return waiting[0] if len(waiting) == 1 else None
 
 

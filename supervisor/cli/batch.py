@@ -76,6 +76,14 @@ def _is_headless(args: argparse.Namespace) -> bool:
     return args.headless or args.json or not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr))
 
 
+def _check_keys(args: argparse.Namespace) -> None:
+    """Let a fault in the operator's own keys be told before anything starts. Raises ConfigError."""
+    if not _is_headless(args):
+        from supervisor.app.own_keys import read_own_keys
+
+        read_own_keys()
+
+
 def _run(args: argparse.Namespace) -> int:
     import anyio
 
@@ -87,6 +95,7 @@ def _run(args: argparse.Namespace) -> int:
 
     forget_git_locators()
     spec = _load(args.file)
+    _check_keys(args)
     state_dir = (args.state_dir or spec.path.parent / STATE_DIR).absolute()
     anyio.run(preflight.check_repository, spec.repo)
     cli = preflight.find_cli()
@@ -111,6 +120,7 @@ def _rehearse(args: argparse.Namespace) -> int:
 
     forget_git_locators()
     spec = _load(args.file) if args.file else None
+    _check_keys(args)
     rehearsal = Rehearsal(spec, args.state_dir and args.state_dir.absolute(), args.run_commands or spec is None)
     return anyio.run(play, rehearsal, _load, _is_headless(args), args.json)
 

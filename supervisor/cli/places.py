@@ -18,7 +18,7 @@ from supervisor.cli.common import (
     say,
     where,
 )
-from supervisor.cli.verbs import give
+from supervisor.cli.verbs import PATIENCE_S, give
 from supervisor.core.text import safe_line
 from supervisor.core.verbs import FORK, REWIND
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from supervisor.cli.common import Commands
 
 COMMANDS = (FORK.name, REWIND.name)
-_PATIENCE_S = 600.0
-"""How long git, or an agent's start, may take before we stop waiting for the answer."""
 _WORDS = 60
 
 
@@ -65,7 +63,7 @@ def add_to(commands: Commands) -> None:
 
 def _ask(args: argparse.Namespace, do: str, **more: Any) -> dict[str, Any] | None:
     """Return the answer to a question about the ticket; None, having said so, where it was refused."""
-    reply = request(where(args), {"do": do, "ticket": args.ticket, **more}, _PATIENCE_S)
+    reply = request(where(args), {"do": do, "ticket": args.ticket, **more}, PATIENCE_S)
     if "error" in reply:
         complain(f"supervise: {safe_line(str(reply['error']))}")
         return None
@@ -88,7 +86,7 @@ def _fork(args: argparse.Namespace) -> int:
         raise BadUsage("say what the fork shall do", FORK.example)
     told = {"prompt": args.prompt, "at": at, "files": args.files if at else "now", "title": args.title}
     told |= {"budget_usd": args.budget, "max_turns": args.turns, "model": args.model}
-    return give(FORK, args, [args.ticket], told, _PATIENCE_S)
+    return give(FORK, args, [args.ticket], told, PATIENCE_S)
 
 
 def _cut_lines(cuts: Sequence[dict[str, Any]]) -> list[str]:
@@ -128,7 +126,7 @@ def _rewind(args: argparse.Namespace) -> int:
             return 1
     elif not args.yes:
         raise BadUsage("nobody can be asked here", "look at it with --dry-run, then give --yes")
-    return give(REWIND, args, [args.ticket], {"to": to, "source": source}, _PATIENCE_S)
+    return give(REWIND, args, [args.ticket], {"to": to, "source": source}, PATIENCE_S)
 
 
 def _checkpoint_lines(points: Sequence[dict[str, Any]]) -> list[str]:

@@ -35,7 +35,14 @@ def _add_message(parser: argparse.ArgumentParser) -> None:
 
 
 def _read_message(words: str | None, args: argparse.Namespace) -> Told:
-    return {"text": sys.stdin.read() if words == "-" else words or "", "now": args.now}
+    return {"text": _piped() if words == "-" else words or "", "now": args.now}
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise BadUsage("what came by standard input is no text", str(error)) from None
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:

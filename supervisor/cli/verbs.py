@@ -21,7 +21,7 @@ from supervisor.cli.common import (
 )
 from supervisor.cli.told import ASKED, TELLERS, Told, read_limits
 from supervisor.core.text import safe_line
-from supervisor.core.verbs import BUDGET, BY_NAME, FORK, NOT_BY_ALL, RESUME, REWIND, VERBS, Verb
+from supervisor.core.verbs import BUDGET, BY_NAME, FORK, NOT_BY_ALL, RESUME, REWIND, START_OVER, VERBS, Verb
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from supervisor.cli.common import Commands
 
 COMMANDS = tuple(verb.name for verb in VERBS if verb not in (FORK, REWIND))
+ANSWER_S = 5.0
+"""How long a supervisor may take to answer when it has little to do."""
+PATIENCE_S = 600.0
+"""How long it may take where git, an agent's start, or a batch of any size is in it."""
 _ALL = "every ticket it applies to"
 
 
@@ -65,10 +69,11 @@ def _give(verb: Verb, parser: argparse.ArgumentParser, args: argparse.Namespace)
         complain("nothing was done; --yes does it without asking")
         return 1
     if verb is RESUME and (args.budget is not None or args.turns is not None):
-        code = give(BUDGET, args, tickets, read_limits(args.budget, args.turns))
+        code = give(BUDGET, args, tickets, read_limits(args.budget, args.turns), PATIENCE_S, before=RESUME)
         if code:
             return code
-    return give(verb, args, tickets, told)
+    patience_s = PATIENCE_S if verb is START_OVER or args.all else ANSWER_S
+    return give(verb, args, tickets, told, patience_s)
 
 
 def _read(verb: Verb, args: argparse.Namespace) -> tuple[list[str], Told]:
@@ -89,9 +94,21 @@ def _read(verb: Verb, args: argparse.Namespace) -> tuple[list[str], Told]:
 _TICKET_AND_WORDS = 2
 
 
-def give(verb: Verb, args: argparse.Namespace, tickets: Sequence[str], told: Told, timeout_s: float = 5.0) -> int:
-    """Give a verb to tickets, say what came of it for each, and return the exit code."""
+def give(
+    verb: Verb,
+    args: argparse.Namespace,
+    tickets: Sequence[str],
+    told: Told,
+    timeout_s: float = ANSWER_S,
+    *,
+    before: Verb | None = None,
+) -> int:
+    """Give a verb to tickets, say what came of it for each, and return the exit code.
+
+    With ``--all`` it is given to the tickets that the verb after it applies to, where there is one: ``before``.
+    """
     wish = {"do": "verb", "verb": verb.name, "tickets": list(tickets), "all": getattr(args, "all", False), "args": told}
+    wish["for"] = (before or verb).name
     reply = request(where(args), {**wish, "id": str(uuid.uuid4()), "actor": user()}, timeout_s)
     if "error" in reply:
         complain(f"supervise: {safe_line(str(reply['error']))}")

@@ -274,7 +274,8 @@ def _retrying(t: Transcript, e: ev.Retrying) -> None:
 
 
 def _turn(t: Transcript, e: ev.TurnEnded) -> None:
-    words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {e.num_turns} turns · ${e.cost_usd:.2f}"
+    turns = "1 turn" if e.num_turns == 1 else f"{e.num_turns} turns"
+    words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {turns} · ${e.cost_usd:.2f}"
     t.add(e.at, EntryKind.ENDING, words, "\n".join(e.errors), is_error=e.is_error)
 
 

@@ -91,7 +91,7 @@ def attempt_cap(
     if unreserved_usd is not None:
         useful = max(MIN_CAP_USD, reserve_usd)
         shares = (unreserved_usd / among - reserve_usd for among in range(max(1, sharers), 1, -1))
-        limits.append(next((share for share in shares if share >= useful), unreserved_usd - reserve_usd))
+        limits.append(next((share for share in shares if share >= useful - ROUNDING_USD), unreserved_usd - reserve_usd))
     return min(limits) if limits else None
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 _MAX_BACKOFF_S = 300.0
 _FASTEST_S = 0.125
 """Least time between two starts while the API has had trouble lately."""
-_SLOWEST_S = 30.0
+_SLOWEST_S = 4.0
+"""Most time between two starts: it is the one that tries which keeps us from storming, not the distance."""
 _SHARE = 0.2
 """The first time between two starts, as a share of the first wait."""
 _SETTLE_S = 1.0
@@ -83,6 +84,8 @@ class Gate:
     """Time between two starts; 0 while there is no trouble."""
     trying: str | None = None
     """The ticket that has been let through to see whether the API is back."""
+    is_proved: bool = True
+    """An agent has had an answer since the last failure."""
     _is_told: bool = False
     """The API itself has said until when: an answer to somebody else does not open the gate earlier."""
     _failed_at: float = 0.0
@@ -103,18 +106,18 @@ class Gate:
             return closed - now
         if self.trying is not None:
             return None
-        if self.interval_s <= _FASTEST_S and now - self._failed_at >= _CALM_S:
+        if self.interval_s <= _FASTEST_S and now - max(self._failed_at, self.closed_until) >= _CALM_S:
             self.interval_s = 0.0
         return max(0.0, self._next_start - now) if self.interval_s else 0.0
 
     @property
     def is_pacing(self) -> bool:
         """Whether starts are spaced, or only one is let through."""
-        return self.interval_s > 0.0 or self.rounds > 0
+        return self.interval_s > 0.0 or not self.is_proved
 
     def start(self, now: float, ticket: str, chance: float) -> None:
         """An agent starts."""
-        if self.rounds:
+        if not self.is_proved:
             self.trying = ticket
         if self.interval_s:
             self._next_start = now + self.interval_s * (1 + chance / 4)
@@ -133,7 +136,7 @@ class Gate:
 
     def failed(self, now: float, first_s: float, chance: float) -> None:
         """The API has failed a request for good: nothing starts for a while. What comes together counts once."""
-        self.trying = None
+        self.trying, self.is_proved = None, False
         if now < self.closed_until:
             self._failed_at = now
             return
@@ -146,7 +149,7 @@ class Gate:
         self.slow(now, first_s)
         if until > self.closed_until:
             self.closed_until, self._is_told = until, True
-        self._failed_at = now
+        self._failed_at, self.is_proved = now, False
 
     def rejected(self, now: float, resets_at: float, window: str, first_s: float, chance: float) -> float:
         """A window is used up; return when it may be tried again, a moment after it has begun anew."""
@@ -162,7 +165,7 @@ class Gate:
         """An agent has had an answer."""
         if not self.is_pacing or now - self._failed_at < _SETTLE_S or (self._is_told and now < self.closed_until):
             return
-        self.rounds, self.trying = 0, None
+        self.rounds, self.trying, self.is_proved = 0, None, True
         self.closed_until = min(now, self.closed_until)
         if self.interval_s and now - self._eased_at >= self.interval_s:
             self._eased_at = now

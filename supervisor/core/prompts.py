@@ -34,11 +34,13 @@ class Facts:
     """One line for each effect that was asked for: what the ledger knows of it."""
     decisions: tuple[str, ...] = ()
     """What the operator answered when agents asked, and still holds."""
+    written: tuple[str, ...] = ()
+    """What the operator wrote to agents that did not come to an end with it."""
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to tell."""
-        return not (self.earlier or self.changes or self.last_words or self.effects or self.decisions)
+        return not (self.earlier or self.changes or self.last_words or self.effects or self.decisions or self.written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def facts_text(facts: Facts) -> str:
     parts += facts.decisions
     if facts.last_words:
         parts.append("The last thing said in the earlier conversation:\n" + facts.last_words)
+    if facts.written:
+        parts.append("\n\n".join(("The operator wrote this, and it is not done yet:", *facts.written)))
     return "\n\n".join(parts)
 
 

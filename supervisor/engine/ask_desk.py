@@ -105,13 +105,20 @@ class AskDesk:
             words = "there is no such ask" if ask is None else refusal(ask, answer)
             if ask is None or words is not None:
                 raise AskRefused(answer.ask_id, words or "")
-            event = self._event(ask, completed(ask, answer))
+            hears = self._answered.get(ask.id)
+            event = self._event(ask, completed(ask, answer), rested=hears is None)
             if await self._emit(ask, event):
                 break
-        await self._tell(ask, event)
+        if event.letter:
+            self.on_stop(ask.ticket, event.letter)
+        if hears is not None:
+            hears.set()
+        await self.show(ask.ticket)
+        if event.rested:
+            self.on_answered(ask.ticket)
         return self._journal.board.ask(ask.id) or ask
 
-    def _event(self, ask: Ask, answer: AskAnswer) -> ev.AskAnswered:
+    def _event(self, ask: Ask, answer: AskAnswer, *, rested: bool) -> ev.AskAnswered:
         stops = answer.kind is AnswerKind.DENY_STOP and self._journal.board[ask.ticket].live
         return ev.AskAnswered(
             ask.ticket,
@@ -122,18 +129,9 @@ class AskDesk:
             redact(answer.message, self.secrets),
             {name: _redacted(said, self.secrets) for name, said in answer.answers.items()},
             answer.actor,
-            ask.id not in self._answered,
+            rested,
             str(uuid.uuid4()) if stops else "",
         )
-
-    async def _tell(self, ask: Ask, event: ev.AskAnswered) -> None:
-        if event.letter:
-            self.on_stop(ask.ticket, event.letter)
-        if not event.rested and ask.id in self._answered:
-            self._answered[ask.id].set()
-        await self.show(ask.ticket)
-        if event.rested:
-            self.on_answered(ask.ticket)
 
     async def show(self, ticket: str) -> None:
         """Let a ticket that waits for asks say what the oldest of them is. Raises StoreError."""
@@ -144,7 +142,8 @@ class AskDesk:
         if now.detail != first.detail:
             about = (State.NEEDS_YOU, first.why, first.detail)
             event = ev.StateChanged(ticket, self._clock(), *about, live=now.live)
-            await self._journal.emit(event, expect=State.NEEDS_YOU, unless=lambda t: t is not now)
+            moved = (now.why, now.live, now.asks)
+            await self._journal.emit(event, State.NEEDS_YOU, lambda t: (t.why, t.live, t.asks) != moved)
 
     async def use_grant(self, ticket: str, fingerprint: str, tool_use_id: str) -> Ask | None:
         """Return what the operator has allowed for this very call, and use it up; None where nothing was.

@@ -118,8 +118,16 @@ class Attempt:
     """Runs one attempt. ``stop`` and ``kill`` may be called at any time from another task."""
 
     def __init__(
-        self, ticket: TicketSpec, engine: Engine, plan: Plan, worktree: Path, check: RunCheck, failed_checks: int = 0
+        self,
+        ticket: TicketSpec,
+        engine: Engine,
+        plan: Plan,
+        worktree: Path,
+        check: RunCheck,
+        hurried: set[str],
+        failed_checks: int = 0,
     ) -> None:
+        """Make an attempt; ``hurried`` holds the letters that a turn is interrupted for, and loses those delivered."""
         self._ticket = ticket
         self._engine = engine
         self._plan = plan
@@ -146,8 +154,7 @@ class Attempt:
         """The agent has fallen silent in this turn, and was interrupted for it."""
         self._sending = anyio.Lock()
         """An interrupt is answered before the next prompt is sent, or it would meet that one."""
-        self._hurry = False
-        """The operator wrote something that shall not wait for the turn's end."""
+        self._hurried = hurried
         self._begun = False
         """The agent has taken the prompt in and answers it; one that it has not begun would be dropped."""
         self._kept = ""
@@ -210,12 +217,10 @@ class Attempt:
             self._turn.deadline = min(self._turn.deadline, anyio.current_time() + RESULT_GRACE_S)
             self._group.start_soon(self._interrupt, self._session)
 
-    def message_came(self, *, now: bool) -> None:
-        """Say that the operator has written; with ``now`` the turn is interrupted, once the agent has begun it."""
-        if now and self._turn is not None:
-            self._hurry = True
-            if self._begun:
-                self._interrupt_soon()
+    def hurry(self) -> None:
+        """Say that the operator has written what shall not wait: the turn is interrupted once it has begun."""
+        if self._begun:
+            self._interrupt_soon()
 
     async def kill(self) -> None:
         """End the agent's process at once."""
@@ -261,7 +266,7 @@ class Attempt:
             return
         plan = self._plan
         turn = await self._ask(session, plan.prompt_uuid, plan.kind, plan.text, plan.letters)
-        while turn is not None and self._wanted is None and (is_success(turn) or self._hurry):
+        while turn is not None and self._wanted is None and (is_success(turn) or self._hurried):
             letter = await self._next_message()
             if letter is not None:
                 if self._is_over(session):
@@ -293,8 +298,8 @@ class Attempt:
 
     async def _next_message(self) -> Letter | None:
         """Return the oldest message of the operator's that the agent has not been given."""
-        self._hurry = False
         if not self._engine.board[self._ticket.id].messages:
+            self._hurried.clear()
             return None
         letters = await self._engine.journal.store.open_letters(self._ticket.id)
         return next((letter for letter in letters if letter.verb == MESSAGE.name), None)
@@ -321,6 +326,7 @@ class Attempt:
         self._kept = await self._snapshot("before a prompt")
         about = (kind, text, self._plan.instructions, self._kept, letters)
         await self._emit(ev.PromptStored(self._ticket.id, self._now(), self._number, ident, *about))
+        self._hurried.difference_update(letters)
         self._begun = self._stalled = False
         try:
             with anyio.CancelScope() as turn:
@@ -351,10 +357,12 @@ class Attempt:
             await self._take(event)
             if not self._begun and isinstance(event, ev.TurnBegan | ev.AgentSpoke | ev.ToolCalled):
                 self._begun = True
-                if self._hurry:
+                if self._hurried:
                     self._interrupt_soon()
             if isinstance(event, ev.TurnEnded) and event.prompt_uuid == ident:
                 self._last = event
+                if is_success(event):
+                    self._halt = None  # it was faster than we
                 return event
             if isinstance(event, ev.ToolReturned) and (self._asker.stuck is not None or self._is_over(session)):
                 self._interrupt_soon()  # the model has been told; it is not asked for its opinion
@@ -405,7 +413,8 @@ class Attempt:
         outcome, told = classify(self._ending(session, failure)), self._unfinished(self._last) or failure
         status = told.api_error_status if told else None
         detail = self._detail(outcome, failure)
-        if self._halt is not None and outcome is Outcome.INTERRUPTED and self._wanted is None and not self._cut:
+        halted = self._wanted is None and not self._cut and outcome in (Outcome.INTERRUPTED, Outcome.DONE)
+        if self._halt is not None and halted:
             outcome, detail, status = self._halt.outcome, self._halt.detail, self._halt.api_error_status
         self._engine.board.unknown += session.unknown
         code = failure.exit_code if failure else None

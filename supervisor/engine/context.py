@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from supervisor.engine.snapshots import Snapshots
     from supervisor.engine.worktree import Worktrees
 
+
 async def wait_for(event: anyio.Event, seconds: float | None) -> None:
     """Wait for an event, at most so many seconds; None waits for as long as it takes."""
     with anyio.move_on_after(seconds):

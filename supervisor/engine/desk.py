@@ -49,6 +49,8 @@ class EffectDesk:
         self._board = board
         self._specs = specs
         self._changed = anyio.Event()
+        self._unsettled: tuple[int, tuple[EffectView, ...]] = (-1, ())
+        """The version of the board's effects, and those of them that wait or are under way."""
         self.on_decided: Callable[[EffectRecord], None] = lambda _: None
         """Called when an effect no longer waits for the operator."""
         self.on_ended: Callable[[EffectRecord], None] = lambda _: None
@@ -168,12 +170,20 @@ class EffectDesk:
 
     def waiting_for(self, ticket: str) -> tuple[EffectRecord, ...]:
         """Return the effects a ticket asked for that only the operator can settle, whoever of its lineage ran them."""
-        return tuple(v.record for v in self._board.effects() if v.waits and ticket in v.askers)
+        return tuple(v.record for v in self._unsettled_now() if v.waits and ticket in v.askers)
 
     def under_way(self, ticket: str) -> tuple[EffectRecord, ...]:
         """Return the effects a ticket asked for that are claimed and have not ended."""
         claimed = EffectState.CLAIMED
-        return tuple(v.record for v in self._board.effects() if v.record.state is claimed and ticket in v.askers)
+        return tuple(v.record for v in self._unsettled_now() if v.record.state is claimed and ticket in v.askers)
+
+    def _unsettled_now(self) -> tuple[EffectView, ...]:
+        """Return the effects that wait or are under way: few of many, looked for as each ticket starts and ends."""
+        version, board = self._board.effects_version, self._board
+        if self._unsettled[0] != version:
+            open_ = (v for v in board.effects() if v.waits or v.record.state is EffectState.CLAIMED)
+            self._unsettled = version, tuple(open_)
+        return self._unsettled[1]
 
     def askers(self, record: EffectRecord) -> frozenset[str]:
         """Return the tickets that wait for how an effect goes on."""

@@ -155,8 +155,8 @@ class Governor:
         if closed - now > _WORTH_SAYING_S:
             until = self._by_the_wall(closed, now)
             holds.set(API, f"{self._cause}: new tickets wait until {datetime.fromtimestamp(until):%H:%M:%S}")
-        elif now >= closed and self._gate.trying is not None:
-            holds.set(API, f"{self._cause}: {self._gate.trying} tries again, the others wait")
+        elif now >= closed and not self._gate.is_proved:
+            holds.set(API, f"{self._cause}: {self._gate.trying or 'the next ticket'} tries again, the others wait")
         elif now >= closed:
             holds.clear(API)
         if self._engine.board.announced.waits_until != until:

@@ -7,6 +7,7 @@ are carried out one at a time for each ticket.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Engine, Letter], Awaitable[str]]
 
+log = logging.getLogger("supervisor.mailroom")
 STOPS = {INTERRUPT: Wanted.PAUSE, CANCEL: Wanted.CANCEL}
 """What a verb asks of a ticket's runner."""
 
@@ -74,6 +76,8 @@ class Mailroom:
         self._closed = closed
         self._wake = wake
         self._one_at_a_time: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
+        self._taking_in: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
+        """By ticket: a request that is sent twice at once is known when it comes for the second time."""
 
     def submit(self, verb: str, tickets: Sequence[str], told: Mapping[str, Any] | None = None) -> None:
         """Take a verb from the screen. Never blocks; the pending mark is on the board when it returns.
@@ -90,6 +94,8 @@ class Mailroom:
                     continue
                 if self._spawn(self._post_and_do, letter):
                     board.apply(ev.VerbPending(ticket, now, verb))
+                else:
+                    board.apply(ev.Noted(ticket, now, f"{verb}: {self._closed()}", is_error=True))
 
     def interrupt(self, ticket: str, letter: str) -> None:
         """Carry out a letter that an answer has left on the disk; where no more are taken, the next start will."""
@@ -110,15 +116,16 @@ class Mailroom:
             letter = self._letter(verb, ticket, told, ident, actor)
         except BadArgs as error:
             return False, str(error)
-        earlier = await self._engine.journal.store.letter(letter.id)
-        if earlier is not None:
-            return not earlier.refused, earlier.says or "it was accepted before"
-        self._engine.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb.name))
-        try:
-            await self._post(letter)
-        except StoreError:
-            self._engine.board.apply(ev.VerbPending(ticket, self._engine.clock(), None))
-            raise
+        async with self._taking_in[ticket]:
+            earlier = await self._engine.journal.store.letter(letter.id)
+            if earlier is not None:
+                return not earlier.refused, earlier.says or "it was accepted before"
+            self._engine.board.apply(ev.VerbPending(ticket, self._engine.clock(), verb.name))
+            try:
+                await self._post(letter)
+            except StoreError:
+                self._engine.board.apply(ev.VerbPending(ticket, self._engine.clock(), None))
+                raise
         done = anyio.Event()
         outcome: list[tuple[bool, str]] = []
 
@@ -159,8 +166,8 @@ class Mailroom:
     async def _done(self, verb: Verb, letter: Letter) -> tuple[bool, str]:
         if verb is MESSAGE:
             runner = self._runner_of(letter.ticket)
-            if runner is not None:
-                runner.message_came(now=bool(letter.args.get("now")))
+            if runner is not None and letter.args.get("now"):
+                runner.hurry(letter.id)
             return True, "given to the agent when its turn ends"
         if verb in STOPS:
             return await self._stop(verb, letter)
@@ -168,17 +175,27 @@ class Mailroom:
             return await carry_out(self._engine, letter, idle=self._runner_of(letter.ticket) is None)
 
     async def _stop(self, verb: Verb, letter: Letter) -> tuple[bool, str]:
-        """Stop the ticket's turn, or move it where it would rest. One that moved meanwhile is looked at again."""
+        """Stop the ticket's turn, or move it where it would rest. One that moved meanwhile is looked at again.
+
+        Where no turn has to be stopped, what was told before comes first: starting over would undo this.
+        """
         while True:
-            runner = self._runner_of(letter.ticket)
-            if runner is not None:
-                runner.stop(STOPS[verb], letter.id)
+            if self._stop_runner(verb, letter):
                 return True, ""
-            refusal = verb.refusal(self._engine.board[letter.ticket])
-            if refusal is not None:
-                return False, refusal
-            if await apply_verb(self._engine.journal, verb, letter.ticket, self._engine.clock(), (letter.id,)):
-                return True, ""
+            async with self._one_at_a_time[letter.ticket]:
+                if self._stop_runner(verb, letter):
+                    return True, ""
+                refusal = verb.refusal(self._engine.board[letter.ticket])
+                if refusal is not None:
+                    return False, refusal
+                if await apply_verb(self._engine.journal, verb, letter.ticket, self._engine.clock(), (letter.id,)):
+                    return True, ""
+
+    def _stop_runner(self, verb: Verb, letter: Letter) -> bool:
+        runner = self._runner_of(letter.ticket)
+        if runner is not None:
+            runner.stop(STOPS[verb], letter.id)
+        return runner is not None
 
 
 async def post(journal: Journal, letter: Letter) -> None:
@@ -215,6 +232,9 @@ async def carry_out(engine: Engine, letter: Letter, *, idle: bool = True) -> tup
         raise
     except (SupervisorError, OSError) as error:
         return False, str(error)
+    except Exception as error:  # a bug of ours in one verb must stop neither the others nor every later start
+        log.exception("%s of ticket %s", letter.verb, letter.ticket)
+        return False, f"internal error: {type(error).__name__}: {error}"
 
 
 async def apply_verb(journal: Journal, verb: Verb, ticket: str, at: float, letters: tuple[str, ...] = ()) -> bool:

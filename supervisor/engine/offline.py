@@ -20,7 +20,7 @@ from supervisor.core.letters import Letter
 from supervisor.core.model import ACTIVE
 from supervisor.core.payloads import secrets_of
 from supervisor.core.verb_args import BadArgs, checked
-from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, PRIORITY, RESUME, Verb
+from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, MESSAGE, PRIORITY, RESUME, Verb
 from supervisor.engine import ask_requests, mailroom
 from supervisor.engine.ask_desk import AskDesk
 from supervisor.engine.desk import OPERATOR, EffectDesk
@@ -107,11 +107,13 @@ async def _give(journal: Journal, verb: Verb, target: Target, told: Told) -> Rep
         return target.reply(False, str(error))
     ident = told.letter(ticket.id) or str(uuid.uuid4())
     if await journal.store.letter(ident) is None:
+        # what was told before, and is carried out at the next start, comes first: starting over would undo this
+        waits = any(letter.verb != MESSAGE.name for letter in await journal.store.open_letters(ticket.id))
         letter = Letter(ident, ticket.id, verb.name, time.time(), args, told.actor or OPERATOR)
         await mailroom.post(journal, letter)
         if verb in (BUDGET, PRIORITY):
             return target.reply(True, await mailroom.apply_setting(journal, letter, time.time()))
-        if verb in (INTERRUPT, RESUME, CANCEL):
+        if verb in (INTERRUPT, RESUME, CANCEL) and not waits:
             await mailroom.apply_verb(journal, verb, ticket.id, time.time(), (ident,))
             return target.reply(True, mailroom.will(verb, False))
     return target.reply(True, "carried out at the next start")

@@ -265,7 +265,19 @@ class Planner:
         lines = tuple(f"attempt {a.number} ({a.mode}): {a.outcome or 'open'}, {a.num_turns} turns" for a in earlier)
         asks = await self._engine.journal.store.asks(self._ticket.id)
         about = (await self._changes(), await self._last_words(session), self._effects(), ask_news.known(asks))
-        return prompts.Facts(lines, *about)
+        return prompts.Facts(lines, *about, await self._written())
+
+    async def _written(self) -> tuple[str, ...]:
+        """Return the messages that agents were given since one last finished a prompt, in the operator's own words."""
+        given: list[str] = []
+        for event in await self._engine.journal.store.events(self._ticket.id):
+            ended = isinstance(event, ev.TurnEnded) and event.prompt_uuid is not None and is_success(event)
+            if ended or isinstance(event, ev.StartedOver):
+                given.clear()
+            elif isinstance(event, ev.PromptStored) and event.kind is PromptKind.MESSAGE and event.uuid not in given:
+                given.append(event.uuid)
+        letters = [await self._engine.journal.store.letter(ident) for ident in given]
+        return tuple(str(letter.args["text"]) for letter in letters if letter is not None)
 
     def _effects(self) -> tuple[str, ...]:
         return effect_facts.certain(self._engine, self._ticket.id)

@@ -44,7 +44,7 @@ class Pool:
         self._wake = anyio.Event()
         self._stopping = False
         self._errands = 0
-        """Verbs of the operator's that are being carried out."""
+        """What is under way that may put tickets into the queue: verbs being carried out, and endings."""
         self._resting: set[str] = set()
         """Tickets that were told to rest while they waited for the operator."""
         self.slots = engine.spec.slots
@@ -77,8 +77,13 @@ class Pool:
         """
         try:
             async with task_group() as self._group:
-                await self._loop(stay)
-                await self._finish_effects()
+                busy = True
+                while busy:
+                    await self._loop(stay)
+                    await self._finish_effects()
+                    # a verb that came meanwhile, or an effect that ended, may have put a ticket into the queue again
+                    busy = not self._stopping and (self._errands > 0 or self._wake.is_set())
+                self._group = None
         finally:
             self._group = None
             self.finished.set()
@@ -87,9 +92,13 @@ class Pool:
         """Start a task that outlives its caller; return False when no more are taken."""
         if self._group is None or self._closed() is not None:
             return False
-        self._errands += 1
-        self._group.start_soon(self._errand, work, *args)
+        self._begin(self._group, work, *args)
         return True
+
+    def _begin(self, group: TaskGroup, work: Callable[..., Awaitable[object]], *args: object) -> None:
+        """Start a task that the pool waits for before it thinks that nothing can move any more."""
+        self._errands += 1
+        group.start_soon(self._errand, work, *args)
 
     def _closed(self) -> str | None:
         """Return why no verbs are taken; None while they are."""
@@ -137,7 +146,8 @@ class Pool:
             return True  # nobody is here to give another key
         if any(t.state is State.PARKED for t in self.board):
             return False
-        return not ((self._engine.holds or self._engine.governor.wait() != 0) and self._queue())
+        waits = self._engine.holds.besides(API, KEY) or self._engine.governor.wait() != 0
+        return not (waits and self._queue())
 
     def _let_rest(self, stay: bool) -> None:
         """An agent that waits for the operator keeps its slot, until somebody else needs it or nothing else moves.
@@ -244,6 +254,10 @@ class Pool:
             self._engine.purse.release(ticket)
             self._engine.governor.ended(ticket)
             self._wake.set()
+        self._errands += 1
+        await self._errand(self._afterwards, ticket)
+
+    async def _afterwards(self, ticket: str) -> None:
         await self._place(ticket)  # the operator may have answered while it was going to rest
         await self._explain_the_blocked()
         await outlook.announce(self._engine, self.slots)
@@ -267,12 +281,12 @@ class Pool:
         """An effect has ended or was settled: tickets that rest because of it go on, or wait because of it."""
         if self._group is not None:
             for ticket in sorted(self._engine.desk.askers(record)):
-                self._group.start_soon(self._place, ticket)
+                self._begin(self._group, self._place, ticket)
 
     def _on_answer(self, ticket: str) -> None:
         """What a resting ticket asks was answered: it goes on once nothing else of it waits."""
         if self._group is not None:
-            self._group.start_soon(self._place, ticket)
+            self._begin(self._group, self._place, ticket)
 
     async def _place(self, ticket: str) -> None:
         if ticket not in self._runners and ticket in self.board:

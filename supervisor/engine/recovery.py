@@ -55,18 +55,19 @@ class Recovered:
 
 async def recover(engine: Engine) -> Recovered:
     """Stop survivors, close open attempts as lost, and put every ticket where it belongs. Raises StoreError."""
-    rows = [(t.id, await engine.journal.store.attempts(t.id)) for t in engine.board.rows() if t.attempts]
-    open_ = [(ticket, a) for ticket, attempts in rows for a in attempts if a.ended is None]
-    survivors = await _stop_survivors(engine, [a for _, a in open_])
-    for ticket, attempt in open_:
-        await _close(engine, ticket, attempt)
+    open_ = await engine.journal.store.open_attempts()
+    survivors = await _stop_survivors(engine, open_)
+    for attempt in open_:
+        await _close(engine, attempt.ticket, attempt)
     for ask in engine.board.asks():
         await engine.asks.rest(ask)  # nobody waits for the answer any more, and the ticket still does
-    last = {ticket: attempts[-1] for ticket, attempts in rows if attempts}
     for snapshot in engine.board.rows():
-        await _place(engine, snapshot, last.get(snapshot.id))
+        if snapshot.state in ACTIVE:
+            attempts = await engine.journal.store.attempts(snapshot.id)
+            await _place(engine, snapshot, attempts[-1] if attempts else None)
     for letter in await engine.journal.store.open_letters():
         await _deliver(engine, letter)
+    await _clear_marks(engine)
     return Recovered(survivors, len(open_))
 
 
@@ -103,6 +104,14 @@ async def _deliver(engine: Engine, letter: Letter) -> None:
         await mailroom.close(engine, letter, says)
 
 
+async def _clear_marks(engine: Engine) -> None:
+    """Take down marks that were written with something else before their letters were: those verbs are lost."""
+    for ticket in engine.board.rows():
+        if ticket.pending is not None:
+            says = f"{ticket.pending}: the supervisor was stopped before it was written down"
+            await engine.journal.emit(ev.LettersClosed(ticket.id, engine.clock(), (), says, refused=True))
+
+
 _ENDINGS: dict[Outcome | None, tuple[State, Why | None, str]] = {
     Outcome.LIMIT: (State.NEEDS_YOU, Why.LIMIT, "a limit was reached"),
     Outcome.FAILED_RUN: (State.FAILED, None, "the run failed"),
@@ -110,7 +119,7 @@ _ENDINGS: dict[Outcome | None, tuple[State, Why | None, str]] = {
 """Endings that were recorded just before the supervisor went, and are not gone on from without the operator."""
 
 
-async def _stop_survivors(engine: Engine, attempts: list[AttemptRecord]) -> int:
+async def _stop_survivors(engine: Engine, attempts: Sequence[AttemptRecord]) -> int:
     """Stop agents first, so that none goes on when its command is ended; then what agents that are dead have left."""
     alive = await anyio.to_thread.run_sync(survivors, engine.launch.config_dir, attempts)
     async with anyio.create_task_group() as group:

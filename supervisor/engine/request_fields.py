@@ -34,8 +34,8 @@ def find_name(name: str, known: Collection[str], what: str) -> tuple[str | None,
     """
     if name in known:
         return name, ""
-    begin = [k for k in known if name and k.startswith(name)]
-    begin = [k for k in begin if not any(k.startswith(f"{other}.") for other in begin)]
+    all_ = {k for k in known if name and k.startswith(name)}
+    begin = [k for k in known if k in all_ and not any(k[:end] in all_ for end, c in enumerate(k) if c == ".")]
     if len(begin) == 1:
         return begin[0], ""
     if begin:

@@ -118,8 +118,9 @@ def read_told(request: Request) -> Told:
 
 
 def targets(board: Board, verb: Verb, request: Request) -> list[Target]:
-    """Return the tickets that a request names, each once. Raises BadRequest."""
+    """Return the tickets that a request names, each once; all are those of the verb ``for``. Raises BadRequest."""
     if request.get("all") is True:
+        verb = BY_NAME.get(text(request, "for", ""), verb)
         spared = _FINISHED if verb in NOT_BY_ALL else ()
         return [Target(t.id, t) for t in board.rows() if verb.applies(t) and t.state not in spared]
     names = request.get("tickets")

@@ -74,6 +74,8 @@ class Runner:
         self._wanted: Wanted | None = None
         self._letters: list[str] = []
         """The operator's letters that a stop carries out."""
+        self._hurried: set[str] = set()
+        """Letters whose messages do not wait for a turn's end, until they are given to the agent."""
         self._step: anyio.CancelScope | None = None
         self._attempt: Attempt | None = None
         self._stalls = 0
@@ -100,10 +102,11 @@ class Runner:
         elif self._step is not None:
             self._step.cancel()
 
-    def message_came(self, *, now: bool) -> None:
-        """Say that the operator has written: with ``now`` the turn is interrupted for it."""
+    def hurry(self, letter: str) -> None:
+        """Say that the operator has written what shall not wait for the turn's end, also where none has begun."""
+        self._hurried.add(letter)
         if self._attempt is not None:
-            self._attempt.message_came(now=now)
+            self._attempt.hurry()
 
     async def kill(self) -> None:
         """Stop waiting for the agent's own ending."""
@@ -187,7 +190,7 @@ class Runner:
     async def _once(self, plan: Plan, worktree: Path) -> AttemptResult:
         failed = await self._planner.failed_checks()
         self._check()
-        self._attempt = Attempt(self._ticket, self._engine, plan, worktree, self._verify, failed)
+        self._attempt = Attempt(self._ticket, self._engine, plan, worktree, self._verify, self._hurried, failed)
         try:
             return await self._attempt.run(self._may)
         finally:

@@ -1,7 +1,7 @@
 """The control socket: how other shells reach a running supervisor.
 
 Owns the transport only: lines in, lines out, and that nothing a client sends or leaves out can do harm. What a request
-means is in ``requests``. The event loop's own socket calls are used: they bear being cancelled at any moment.
+means is in ``requests``. The event loop's own calls are used to talk: they bear being cancelled at any moment.
 """
 
 from __future__ import annotations
@@ -86,16 +86,28 @@ def _listen(path: Path) -> socket.socket:
 
 async def _let_in(listener: socket.socket, clients: TaskGroup, answer: Answer) -> None:
     places = anyio.Semaphore(MAX_CLIENTS)
-    loop = asyncio.get_running_loop()
     while True:
         await places.acquire()
         try:
-            client, _ = await loop.sock_accept(listener)
+            client = await _next(listener)
         except OSError:  # too many open files, say: that passes
             places.release()
             await anyio.sleep(_RETRY_S)
         else:
             clients.start_soon(_serve_one, client, answer, places)
+
+
+async def _next(listener: socket.socket) -> socket.socket:
+    """Wait for a client. The loop's ``sock_accept`` would lose, with a complaint on standard error, one that comes in
+    the moment it is cancelled (Python 3.11)."""
+    while True:
+        try:
+            client, _ = listener.accept()
+        except BlockingIOError:
+            await anyio.wait_readable(listener)
+        else:
+            client.setblocking(False)
+            return client
 
 
 async def _serve_one(client: socket.socket, answer: Answer, places: anyio.Semaphore) -> None:

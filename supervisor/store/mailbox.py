@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.core.letters import Letter
-from supervisor.store.codec import from_row, to_row
+from supervisor.store.codec import clean, from_row, to_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def close(db: Connection, letters: Sequence[str], at: float, says: str, *, refus
     for ident in letters:
         db.execute(
             "UPDATE mailbox SET closed = ?, says = ?, refused = ? WHERE id = ? AND closed IS NULL",
-            [at, says, int(refused), ident],
+            [at, clean(says), int(refused), ident],
         )
 
 

@@ -54,6 +54,10 @@ class TicketStore:
         """Return a ticket's attempts, oldest first."""
         return await self.database.run(attempts, ticket)
 
+    async def open_attempts(self) -> tuple[AttemptRecord, ...]:
+        """Return the attempts of all tickets that have no ending, oldest first."""
+        return await self.database.run(open_attempts)
+
     async def last_prompt(self, ticket: str) -> PromptRecord | None:
         """Return the latest prompt stored for a ticket."""
         return await self.database.run(last_prompt, ticket)
@@ -260,6 +264,12 @@ def snapshots(db: Connection) -> tuple[TicketSnapshot, ...]:
 def attempts(db: Connection, ticket: str) -> tuple[AttemptRecord, ...]:
     """Return a ticket's attempts, oldest first."""
     rows = db.query("SELECT * FROM attempts WHERE ticket = ? ORDER BY number", [ticket])
+    return tuple(from_row(AttemptRecord, row) for row in rows)
+
+
+def open_attempts(db: Connection) -> tuple[AttemptRecord, ...]:
+    """Return the attempts of all tickets that have no ending, oldest first."""
+    rows = db.query("SELECT * FROM attempts WHERE ended IS NULL ORDER BY ticket, number")
     return tuple(from_row(AttemptRecord, row) for row in rows)
 
 

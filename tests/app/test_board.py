@@ -201,3 +201,12 @@ def _story(stage: Stage) -> Story:
     story.board = stage.board
     story._number = 100
     return story
+
+
+async def test_the_footer_follows_the_keys_into_the_transcript(open_app: Opener) -> None:
+    async with open_app(busy()) as stage:
+        assert "/ filter" in stage.text().splitlines()[-1]
+        await stage.pilot.press("tab")
+        await stage.until(lambda: "enter fold  / find  tab table" in stage.text().splitlines()[-1])
+        await stage.pilot.press("tab")
+        await stage.until(lambda: "/ filter" in stage.text().splitlines()[-1])

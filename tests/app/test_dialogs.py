@@ -456,6 +456,24 @@ async def test_several_are_reported_ticket_by_ticket(open_app: Opener) -> None:
         await stage.until(lambda: notices(stage) == [told])
 
 
+async def test_an_interrupt_says_what_stops_and_what_is_held_back(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await stage.pilot.press("asterisk", "i")
+        await stage.until(lambda: "3 at work: their turns stop. 2 not at work: held back." in dialog(stage))
+
+
+async def test_finished_tickets_are_not_begun_again_among_others(open_app: Opener) -> None:
+    async with open_app(busy()) as stage:
+        await on(stage, "002-images", "space")
+        await on(stage, "005-export", "space", "r")
+        assert given(stage) == [("resume", ("005-export",), {})]
+        told = "resume: 1 accepted, 1 refused: 002-images is done: finished work is begun again only by itself"
+        assert notices(stage) == [told]
+        await on(stage, "005-export", "space")
+        await stage.pilot.press("r")
+        assert given(stage)[1:] == [("resume", ("002-images",), {})]
+
+
 async def test_a_verb_for_one_ticket_is_refused_for_several(open_app: Opener) -> None:
     async with open_app(busy()) as stage:
         await stage.pilot.press("space", "space", "f")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.app import app as app_module
 from supervisor.core import events as ev
 from supervisor.core.model import State
 from tests.screens.scenes import NOW, Story, busy, crowd
@@ -96,3 +97,24 @@ async def test_a_dialog_on_top_does_not_stop_the_board(open_app: Opener) -> None
         stage.frame()
         await stage.pilot.press("escape")
         await stage.until(lambda: "✓ done" in stage.line("001-rounding"))
+
+
+async def test_what_lies_under_a_dialog_is_drawn_once_a_second(
+    open_app: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app(busy()) as stage:
+        monkeypatch.setattr(app_module, "_BENEATH_S", 1000.0)
+        stage.app._beneath_drawn = -1000.0
+        table = stage.screen.table
+        await stage.pilot.press("m")
+        stage.board.apply(ev.LimitsChanged("002-images", NOW, 2.0, None))
+        await stage.until(lambda: "1.60" in stage.line("002-images"))
+        built = table.strips_built
+        for usd in (3.0, 4.0, 5.0):
+            stage.board.apply(ev.LimitsChanged("002-images", NOW, usd, None))
+            stage.frame()
+            await stage.pilot.pause()
+        assert table.strips_built == built
+        monkeypatch.setattr(app_module, "_BENEATH_S", 0.0)  # the second is over
+        await stage.until(lambda: "4.60" in stage.line("002-images"))
+        assert table.strips_built == built + 1

@@ -40,6 +40,22 @@ async def test_quitting_asks_and_escape_stays(open_app: Opener) -> None:
         assert stage.port.stops == 0
 
 
+@pytest.mark.parametrize(
+    ("running", "waiting", "words"),
+    [
+        (1, 0, "1 ticket is running. It is interrupted and rests;"),
+        (0, 2, "2 agents wait for your answer. They are interrupted and rest;"),
+        (2, 1, "2 tickets are running and 1 agent waits for your answer. They are"),
+    ],
+)
+async def test_quitting_tells_who_works_from_who_waits(
+    open_app: Opener, running: int, waiting: int, words: str
+) -> None:
+    async with open_app(calm()) as stage:
+        await stage.app.push_screen(QuitScreen(running, waiting))
+        await stage.until(lambda: words in " ".join(stage.text().replace("│", " ").split()))
+
+
 @pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
 async def test_enter_stops_and_a_second_key_kills(open_app: Opener, key: str) -> None:
     async with open_app(calm()) as stage:
@@ -58,7 +74,7 @@ async def test_nothing_running_is_not_asked_about(open_app: Opener) -> None:
 
 
 async def test_help_lists_every_key_and_closes(open_app: Opener) -> None:
-    async with open_app(calm(), size=(100, 160)) as stage:
+    async with open_app(calm(), size=(100, 200)) as stage:
         await stage.pilot.press("question_mark")
         await stage.pilot.pause()
         assert isinstance(stage.app.screen, HelpScreen)

@@ -47,6 +47,10 @@ def ticket_screen(stage: Stage) -> TicketScreen:
     return screen
 
 
+def is_on_top(stage: Stage, screen: TicketScreen) -> bool:
+    return stage.app.screen is screen
+
+
 async def settled(stage: Stage) -> None:
     """Wait until everything that was asked for is on the screen."""
     for _ in range(4):
@@ -277,7 +281,7 @@ async def test_a_search_takes_escape_first_and_letters_for_itself(open_app: Open
         assert screen.tab.NAME == "Transcript"
         assert stage.port.submitted == []
         await stage.pilot.press("escape")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
         assert stage.has_focus(screen.tab.target)
         await stage.pilot.press("escape")
         assert stage.is_on_board
@@ -307,7 +311,7 @@ async def test_enter_opens_every_field_and_y_copies_it(open_app: Opener) -> None
         assert "terminal reason: aborted_tools" in stage.app.clipboard
         assert "Error: socket hang up" in stage.app.clipboard
         await stage.pilot.press("escape")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
         assert stage.has_focus(screen.tab.target)
 
 
@@ -335,7 +339,7 @@ async def test_enter_on_an_effect_goes_to_its_card_and_back(open_app: Opener) ->
         assert stage.app.screen.selected is not None
         assert stage.app.screen.selected.record.key == "001-rounding:comment"
         await stage.pilot.press("escape")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
 
 
 async def test_an_effect_that_waits_is_opened_where_it_can_be_answered(open_app: Opener) -> None:
@@ -346,7 +350,7 @@ async def test_an_effect_that_waits_is_opened_where_it_can_be_answered(open_app:
         await stage.pilot.press("enter")
         assert isinstance(stage.app.screen, InboxScreen)
         await stage.pilot.press("enter")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
 
 
 async def test_a_fork_sees_what_its_parent_wanted_done(open_app: Opener) -> None:
@@ -493,7 +497,7 @@ async def test_enter_on_a_checkpoint_opens_the_rewind_there(open_app: Opener) ->
         await settled(stage)
         assert "▸   2" in stage.line("Now write the exporter.")
         await stage.pilot.press("escape")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
 
 
 # Facts
@@ -554,7 +558,7 @@ async def test_a_verb_with_a_dialog_comes_back_here(open_app: Opener) -> None:
         assert isinstance(stage.app.screen, TellScreen)
         await stage.pilot.press(*"hello", "ctrl+s")
         assert stage.port.submitted == [("message", (TICKET,))]
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
         assert stage.has_focus(screen.tab.target)
 
 
@@ -583,7 +587,7 @@ async def test_answer_and_inbox_and_ledger_open_from_here(open_app: Opener) -> N
             await stage.pilot.press(key)
             assert isinstance(stage.app.screen, kind)
             await stage.pilot.press("escape")
-            assert stage.app.screen is screen
+            assert is_on_top(stage, screen)
 
 
 async def test_another_ticket_chosen_in_the_inbox_leads_to_the_board(open_app: Opener) -> None:
@@ -607,9 +611,9 @@ async def test_n_goes_on_to_the_next_that_needs_you(open_app: Opener) -> None:
 async def test_help_and_palette_open_over_it(open_app: Opener) -> None:
     async with open_app(stuck()) as stage:
         screen = await at(stage, "question_mark")
-        assert stage.app.screen is not screen
+        assert not is_on_top(stage, screen)
         await stage.pilot.press("escape")
-        assert stage.app.screen is screen
+        assert is_on_top(stage, screen)
         await stage.pilot.press("ctrl+p", *"interrupt 001")
         await stage.until(lambda: stage.line("interrupt 001-rounding") != "")
         await stage.pilot.press("enter")

@@ -118,6 +118,8 @@ def test_orders_are_sorted_ticket_by_ticket() -> None:
     assert report("budget", found) == "budget: 1 accepted, 1 refused: 008-docs has no budget that could be raised"
     refused = tuple((str(n), f"{n} [/]\x1b is done") for n in range(5))
     assert reasons(refused) == "0 [/]␛ is done; 1 [/]␛ is done; 2 [/]␛ is done; and 2 more"
+    refused = (("1", "1 is done: no"), ("2", "2 is paused: no"), ("3", "3 is done: no"), ("4", "no \x1b"))
+    assert reasons(refused) == "2 are done: no; 2 is paused: no; 4: no ␛"
     assert Sorted(("1", "2")).but([("2", "no")]) == Sorted(("1",), (("2", "no"),))
     assert sort_out(busy(), Order(INTERRUPT, ("002-images",))).accepted == ()
 
@@ -151,6 +153,8 @@ def test_many_files_are_listed_in_part() -> None:
     words = "\n".join(map(joined, preview_lines(RewindPreview("1", Source.SNAPSHOT, "x", Changes(files)), 60)))
     assert "Would change 500 files, +500 −500" in words
     assert "and 300 more" in words
+    nothing = preview_lines(RewindPreview("1", Source.SNAPSHOT, "x", Changes(())), 60)
+    assert "Would change no file" in map(joined, nothing)
     assert changes_words(Changes()) == "no file changes"
     assert changes_words(Changes(files[:1])) == "1 file, +1 −1"
 

@@ -183,6 +183,18 @@ def test_approval(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str,
     assert states(state_dir) == {"001": State.QUEUED}
 
 
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+def test_a_name_never_stands_for_another_tickets_effect(tmp_path: Path, verb: str) -> None:
+    """A ticket that asks nothing may be called as another one begins, such as the parent of a fork."""
+    waits = ticket("001", State.NEEDS_YOU, Why.APPROVE_EFFECT, live=True)
+    state_dir = leave(tmp_path / "asks", ticket("00"), waits)
+    leave_claimed(state_dir, approval=True)
+    assert run_command([verb, "00", "--state-dir", str(state_dir)]) == 1
+    assert effect(state_dir).state == "requested"
+    assert run_command([verb, "001", "--state-dir", str(state_dir)]) == 0
+    assert effect(state_dir).state == ("granted" if verb == "approve" else "denied")
+
+
 def test_a_note_changes_nothing_else(place: Path, shell: Shell) -> None:
     assert shell("note", KEY, "--why", "asked the vendor")[0] == 0
     assert log(place)[-1] == ("note", "operator", "asked the vendor")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.cli import run_command
+from supervisor.cli import run_command, verbs
 from supervisor.control_client import ask
 from supervisor.core.model import RESTING, State, TicketSnapshot, Why
 from supervisor.core.verbs import BY_NAME, VERBS, Verb
@@ -130,6 +131,34 @@ def test_resume_can_raise_the_limits_first(place: Path, shell: Shell) -> None:
     assert shell("resume", "005", "--budget", "+7", "--turns", "9", "--state-dir", place)[0] == 0
     after = by_id(place)["005-paused"]
     assert (after.state, after.budget_usd, after.max_turns) == (State.QUEUED, 8.0, 9)
+
+
+def test_limits_of_all_are_raised_only_where_the_ticket_is_resumed(place: Path, shell: Shell) -> None:
+    assert shell("resume", "--all", "--budget", "+7", "--state-dir", place)[0] == 0
+    raised = {ident for ident, after in by_id(place).items() if after.budget_usd == 8.0}
+    assert raised == {"003-needs_you", "005-paused", "007-failed"}
+
+
+@pytest.mark.parametrize("argv", [("start-over", "005", "--yes"), ("interrupt", "--all")])
+def test_what_takes_its_time_is_waited_for(
+    place: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+) -> None:
+    patience: list[float] = []
+
+    def slow(_: Path, __: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        patience.append(timeout_s)
+        return {"verb": argv[0], "tickets": []}
+
+    monkeypatch.setattr(verbs, "request", slow)
+    assert shell(*argv, "--state-dir", place)[0] == 0
+    assert min(patience) > 60
+
+
+def test_bytes_that_are_no_text_are_no_message(place: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"\xff"), "utf-8"))
+    code, _, err = shell("message", "005", "-", "--state-dir", place)
+    assert (code, letters(place)) == (2, ())
+    assert "no text" in err
 
 
 def test_interrupting_what_a_dead_supervisor_left_running_is_refused(place: Path, shell: Shell) -> None:

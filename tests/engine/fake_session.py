@@ -348,6 +348,11 @@ class FakeSession:
         """The session's total as of the last result."""
         return self._meter.total_usd
 
+    @property
+    def spent(self) -> float:
+        """What this process has spent, which is what its cap counts."""
+        return self._total - self._meter.baseline_usd
+
     def reset(self) -> None:
         """Begin another conversation in the same process: its totals begin again."""
         self._total = 0.0

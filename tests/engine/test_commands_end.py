@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from supervisor.core.errors import WorktreeError
 from supervisor.engine import commands
 from supervisor.engine.git import git
 from tests.engine.world import Pipe
@@ -63,6 +64,24 @@ async def test_a_git_that_makes_a_worktree_dies_with_a_killed_supervisor(tmp_pat
             await pipe.pid()
             os.kill(supervisor.pid, signal.SIGKILL)
             await pipe.end()
+
+
+async def test_a_git_that_was_killed_answers_nothing(tmp_path: Path) -> None:
+    """Not even a no: whoever asks whether there is a branch would make it again."""
+    with pytest.raises(WorktreeError, match=r"git -c: it was ended by signal 9"):
+        await git(tmp_path, "-c", "alias.die=!kill -KILL $PPID", "die", check=False)
+
+
+async def test_a_git_that_is_not_wanted_any_more_may_clean_up(tmp_path: Path) -> None:
+    pipe, mark = Pipe(tmp_path / "pipe"), tmp_path / "cleaned"
+    script = f"trap 'touch {mark}; exit' TERM; exec 9>{tmp_path}/pipe; echo $$ >&9; while :; do sleep 0.01; done"
+    with anyio.fail_after(DEADLINE_S):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: git(tmp_path, "-c", f"alias.wait=!{script}", "wait", check=False))
+            await pipe.pid()
+            group.cancel_scope.cancel()
+        await pipe.end()
+    assert mark.exists()
 
 
 CALLS: dict[str, Callable[[Path], Awaitable[object]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -69,6 +70,20 @@ def _raw(state_dir: Path, sent: bytes) -> bytes:
             while part := client.recv(65_536):
                 parts.append(part)
     return b"".join(parts)
+
+
+async def test_a_client_that_comes_in_the_moment_of_the_end(tmp_path: Path) -> None:
+    complaints: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    async with anyio.create_task_group() as group:
+        await group.start(serve, tmp_path / SOCKET, _echo)
+        await anyio.wait_all_tasks_blocked()
+        with _connected(tmp_path):
+            loop.call_soon(group.cancel_scope.cancel)  # runs after the loop has seen the client, before it is let in
+            with suppress(anyio.get_cancelled_exc_class()):
+                await anyio.sleep_forever()
+    assert complaints == []
 
 
 async def test_a_request_is_answered(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.torture.batching.checks import Books
 from tests.torture.batching.harness import Harness, Report
 
-GAP_S = 1.2
+GAP_S = 0.8
 """Mean time between two hits."""
 
 

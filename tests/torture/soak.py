@@ -60,7 +60,7 @@ class Reading:
 
 
 MARGINS = {"rss_kb": 6_000, "python_kb": 400, "descriptors": 0, "threads": 3, "tasks": 0}
-"""How much of each may come on top between the middle and the end: a table that doubles is no leak, nor one more idle thread."""
+"""How much of each may come on top between the middle and the end: a table that doubles once is no leak."""
 
 
 class Soak:

@@ -67,7 +67,7 @@ def test_what_is_too_much_is_counted() -> None:
     assert parse("").lines == ()
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_nothing_hostile_is_left(text: str) -> None:
     line = text.replace("\n", " ")
     diff = parse(f"@@ -1,9 +1,9 @@ {line}\n-{line}\n+{line}\n")

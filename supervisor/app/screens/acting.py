@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.app.screens.listing import ListingScreen
-from supervisor.app.verb_dialogs import VerbDesk, severity
+from supervisor.app.verb_dialogs import VerbDesk, severity, who_can
 from supervisor.app.verb_news import VerbNews
 from supervisor.core.verbs import BY_NAME, REWIND, VERBS, Verb
 from widgets.cells import drawable
@@ -66,7 +66,7 @@ class ActingScreen(ListingScreen):
     def action_verb(self, name: str) -> None:
         """Act on the marked tickets, or the selected one; say why where the verb does not apply."""
         verb, targets = BY_NAME[name], self.targets
-        self.desk.give(self, verb, targets, self.hidden_words([t.id for t in targets if verb.applies(t)]))
+        self.desk.give(self, verb, targets, self.hidden_words(who_can(verb, targets).accepted))
 
     def action_undo(self) -> None:
         """Bring back the files that were taken back last."""

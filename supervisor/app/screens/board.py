@@ -43,6 +43,9 @@ _BOARD_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMAND
 _FILTER_HINT: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMANDS if c.name == "filter")
 """Kept where others give way: without it nobody finds a ticket among hundreds."""
 
+_READING_HINTS: tuple[Hint, ...] = (("enter", "fold"), ("/", "find"), ("tab", "table"))
+"""While the keys are in the transcript, where some of them mean something else."""
+
 
 class BoardScreen(ActingScreen):
     """The screen that is always there. Drawn by `show`, which the app calls once a frame when something changed."""
@@ -79,6 +82,11 @@ class BoardScreen(ActingScreen):
         """Draw what is there already, and let the keys move the cursor."""
         self.show()
         self.table.focus()
+
+    def on_screen_resume(self) -> None:
+        """Draw what happened while another screen hid this one."""
+        if self.is_mounted:
+            self.show()
 
     # Drawing
 
@@ -121,6 +129,9 @@ class BoardScreen(ActingScreen):
         self._glance.show_ticket(ticket, self._clock())
         if self.filter_bar.is_editing:
             self._footer.show(FILTER_HINTS, ())
+            return
+        if self.transcript.has_focus:
+            self._footer.show([*self._calls(), *_READING_HINTS, *self.verb_hints()], _ALWAYS)
             return
         self._footer.show([*self._calls(), *self.verb_hints(), *_BOARD_HINTS], (*_FILTER_HINT, *_ALWAYS))
 
@@ -170,7 +181,7 @@ class BoardScreen(ActingScreen):
 
     def _came_from_timeline(self, ticket: str | None) -> None:
         if ticket is not None:
-            self.go_to(ticket)
+            self._came_back(ticket)
             self.open_ticket(ticket)
 
     def open_ticket(self, ticket: str, place: int = 0) -> None:
@@ -208,4 +219,5 @@ class BoardScreen(ActingScreen):
 
     def _came_back(self, ticket: str | None) -> None:
         if ticket is not None:
+            self.show()
             self.go_to(ticket)

@@ -37,7 +37,7 @@ class ConfirmScreen(ModalScreen[bool]):
         with Vertical(id="dialog"):
             yield Static(self._title, id="dialog-title", markup=False)
             yield Static(self._words, markup=False)
-            yield Static(f"enter  {self._label}      esc  leave it", id="dialog-keys", markup=False)
+            yield Static(f"enter  {self._label}      esc  leave", id="dialog-keys", markup=False)
 
     def action_answer(self, answer: bool) -> None:
         """Close with the answer."""

@@ -71,7 +71,8 @@ class DecideScreen(ModalScreen[Decided | None]):
                 yield Static(label, classes="heading", markup=False)
                 yield field
             yield self._missing
-            yield Static(f"enter  {self._answer.label}      esc  cancel", id="dialog-keys", markup=False)
+            does = f"{'next, then ' if len(self._fields()) > 1 else ''}{self._answer.label}"
+            yield Static(f"enter  {does}      esc  leave", id="dialog-keys", markup=False)
 
     def on_mount(self) -> None:
         """Begin with the first line."""

@@ -90,7 +90,7 @@ class ForkScreen(VerbDialog):
             self._missing,
             self._cost,
             buttons(button("fork  ctrl+s", "confirm"), button("leave", "leave")),
-            keys("tab  next   shift+tab  back   ctrl+s  fork   esc  leave"),
+            keys("tab  next   shift+tab  back, or from where   ctrl+s  fork   esc  leave"),
             classes="-big",
         )
 

@@ -11,7 +11,15 @@ from textual.widgets import Static
 
 from supervisor.app.answers import ANSWERS
 from supervisor.app.ask_answers import CHOOSE_HELP, REPLIES
-from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, INBOX_COMMANDS
+from supervisor.app.commands import (
+    APP_COMMANDS,
+    BOARD_COMMANDS,
+    INBOX_COMMANDS,
+    TICKET_COMMANDS,
+    TIMELINE_COMMANDS,
+    Command,
+)
+from supervisor.app.own_keys import shown
 from supervisor.core.asks import AskKind
 from supervisor.core.model import State
 from supervisor.core.query import FIELDS
@@ -36,6 +44,12 @@ _DIALOGS = (
     ("tab shift+tab", "Next field, and the one before."),
     ("ctrl+s", "Do it, from every field."),
     ("esc", "Leave everything as it is; a message stays as a draft."),
+)
+_VIEWS = (
+    ("1 to 6", "Transcript, attempts, effects, changes, checkpoints, and what the ticket is."),
+    ("t", "Changes: against the base, or since the last prompt."),
+    ("space J K", "Changes: scroll the diff while the keys choose a file."),
+    ("y", "Copy what the keys are on, or the page."),
 )
 _STATES = {
     State.QUEUED: "waits for a slot or another ticket",
@@ -77,16 +91,20 @@ class HelpScreen(ModalScreen[None]):
 
     def _page(self) -> Iterable[Widget]:
         yield Static("On the selected or the marked tickets", classes="heading", markup=False)
-        yield from _table((f"{verb.key}  {verb.label}", verb.help) for verb in VERBS)
+        yield from _table((f"{shown(verb, self.app)}  {verb.label}", verb.help) for verb in VERBS)
         yield Static("Everywhere", classes="heading", markup=False)
-        commands = ((c.shown, c.help) for c in (*BOARD_COMMANDS, *APP_COMMANDS))
-        yield from _table((*_MOVES, *commands))
+        yield from _table((*_MOVES, *self._keys(BOARD_COMMANDS), *self._keys(APP_COMMANDS)))
+        yield Static("On a ticket's own screen", classes="heading", markup=False)
+        elsewhere = {command.name for command in BOARD_COMMANDS}
+        yield from _table((*_VIEWS, *self._keys(c for c in TICKET_COMMANDS if c.name not in elsewhere)))
+        yield Static("On the timeline", classes="heading", markup=False)
+        yield from _table(self._keys(TIMELINE_COMMANDS))
         yield Static("In dialogs", classes="heading", markup=False)
         yield from _table(_DIALOGS)
         yield Static("In the filter (/)", classes="heading", markup=False)
         yield from _table((*_WORDS, *((field.example, field.help) for field in FIELDS)))
         yield Static("In the list of what needs you (! or a)", classes="heading", markup=False)
-        yield from _table((c.shown, c.help) for c in INBOX_COMMANDS if c.name in ("go", "next"))
+        yield from _table(self._keys(c for c in INBOX_COMMANDS if c.name in ("go", "next")))
         for kind, words in _ASKS.items():
             yield Static(words, classes="heading", markup=False)
             keys = CHOOSE_HELP if kind is AskKind.QUESTION else ()
@@ -96,6 +114,9 @@ class HelpScreen(ModalScreen[None]):
         yield Static("States", classes="heading", markup=False)
         yield from _table((state_words(state), words) for state, words in _STATES.items())
         yield Static(_MONEY, classes="heading", markup=False)
+
+    def _keys(self, commands: Iterable[Command]) -> list[tuple[str, str]]:
+        return [(shown(command, self.app), command.help) for command in commands]
 
     def action_scroll_help(self, by: int) -> None:
         """Scroll by lines."""

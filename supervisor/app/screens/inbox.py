@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from widgets.items import Item
     from widgets.verb_footer import Hint
 
+_NEXT_HINT: Hint = ("n", "next")
 _QUESTION_HINTS: tuple[Hint, ...] = (("t", "ticket"), ("tab", "scroll the card"))
 
 
@@ -63,7 +64,7 @@ class InboxScreen(ItemsScreen):
             desk: Where verbs go.
             selected: Key of the item to begin at.
         """
-        super().__init__(port, clock, docket, TitleBar("NEEDS YOU", "oldest first"), selected)
+        super().__init__(port, clock, docket, TitleBar("NEEDS YOU", "answers first, oldest first"), selected)
         self._waiting = Waiting(port.board)
         self._desk = desk
         self._asks = AskKeys(self)
@@ -106,7 +107,8 @@ class InboxScreen(ItemsScreen):
     def hints(self) -> Sequence[Hint]:
         """Return the other keys; enter belongs to a question that is being answered."""
         is_question = self.ask is not None and self._asks.draft(self.ask) is not None
-        return _QUESTION_HINTS if is_question else super().hints()
+        found = _QUESTION_HINTS if is_question else super().hints()
+        return (_NEXT_HINT, *found) if any(i is not self.item and not i.is_over for i in self.items.items) else found
 
     def past(self) -> Past | None:
         """Return what happened to a ticket that waits for no answer; it is read anew when the ticket changed."""

@@ -24,3 +24,8 @@ class LiveScreen(Screen[R]):
     def tick(self) -> None:
         """Let time pass."""
         self.show()
+
+    def on_screen_resume(self) -> None:
+        """Draw what happened while another screen hid this one."""
+        if self.is_mounted:
+            self.show()

@@ -49,7 +49,7 @@ class ReplyScreen(ModalScreen[str | None]):
             yield Static(self._prompt, classes="heading", markup=False)
             yield self._words
             yield self._missing
-            yield Static(f"enter  {self._label}      esc  cancel", id="dialog-keys", markup=False)
+            yield Static(f"enter  {self._label}      esc  leave", id="dialog-keys", markup=False)
 
     def on_mount(self) -> None:
         """Begin with the words."""

@@ -198,6 +198,7 @@ class TicketScreen(LiveScreen[str | None]):
 
     def action_next_waiting(self) -> None:
         """Go on to the next ticket that needs the operator."""
+        self.home.show()
         self.home.action_next_waiting()
         other = self.home.selected
         if other is not None and other.id != self.ticket_id:

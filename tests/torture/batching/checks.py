@@ -18,7 +18,7 @@ from supervisor.store.checkup import check_up
 from supervisor.store.database import connect_readonly
 from supervisor.store.tickets import prices
 from supervisor.store.watermark import Watermark
-from tests.torture.batching.operator import world
+from tests.torture.batching.operating import world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from supervisor.engine.process import identify
 from tests.e2e.stage import GIT, make_repo
 from tests.torture.batching import scenario, targets
 from tests.torture.batching.checks import Books, check
-from tests.torture.batching.operator import Operator
+from tests.torture.batching.operating import Operator
 
 if TYPE_CHECKING:
     from supervisor.engine.process import ProcessId
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 _KILL, _TERM, _STOP, _CONT = signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGCONT
 HURTS: dict[str, tuple[float, dict[signal.Signals, int]]] = {
-    "supervisor": (2, {_KILL: 5, _TERM: 2, signal.SIGINT: 1, signal.SIGHUP: 1, _STOP: 2}),
+    "supervisor": (1.5, {_KILL: 5, _TERM: 2, signal.SIGINT: 1, signal.SIGHUP: 1, _STOP: 2}),
     "agent": (4, {_KILL: 4, _TERM: 2, _STOP: 2}),
     "effect": (12, {_KILL: 4, _TERM: 1, _STOP: 2}),
     "command": (4, {_KILL: 2, _TERM: 1, _STOP: 1}),
@@ -95,6 +95,7 @@ class Harness:
         finally:
             operator.stop()
             self._end()
+        self.report.violations += operator.faults
         self.report.operator = operator.decided + Counter({f"refused: {k}": n for k, n in operator.refused.items()})
         self.report.seconds = time.monotonic() - begun
         self.report.books, found = check(self._home, self._scenario)
@@ -125,7 +126,7 @@ class Harness:
     def _start(self) -> subprocess.Popen[bytes]:
         self.report.lives += 1
         self._sent = []
-        self._old = [one for one in targets.find(self._mark) if one.kind != "effect"]
+        self._old = [one for one in targets.find(self._mark) if one.kind not in ("effect", "helper")]
         argv = [sys.executable, "-m", "tests.torture.batching.driver", str(self._home)]
         argv += [str(self._seed), str(self._tickets), str(self._port)]
         more = {scenario.MARK: self._mark, "XDG_STATE_HOME": str(self._home / "xdg"), "PYTHONPATH": str(ROOT)}

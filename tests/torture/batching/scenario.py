@@ -27,18 +27,18 @@ WORLD, CALLS = "world", "calls"
 _SCRIPT = """\
 #!/bin/sh
 # effect.sh NAME KIND FATE
-payload=$(cat)
+payload=$(cat) || exit 65
 line="$SUPERVISOR_TICKET $1 $payload $SUPERVISOR_EFFECT_KEY"
 cd "${0%/*}" || exit 65
 grep -qF "$line" calls 2>/dev/null && again=yes
 echo "$line" >>calls
 test "$3" = refused && exit 65
 test "$3" = never -a -z "$again" && exit 1
-sleep 0.15
+sleep 0.5
 if test "$2" != keyed || ! grep -qF "$line" world 2>/dev/null; then
   echo "$line" >>world
 fi
-sleep 0.15
+sleep 0.5
 test "$3" = unsaid -a -z "$again" && exit 1
 echo "applied $1"
 """

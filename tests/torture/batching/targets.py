@@ -12,8 +12,8 @@ from supervisor.engine.process import MARK as AGENTS_MARK
 from supervisor.engine.process import ProcessId, identify, is_alive
 from tests.torture.batching.scenario import MARK
 
-_AGENT = b"_bundled/claude"
-"""What tells an agent by its command line."""
+_AGENT, _EFFECT = b"_bundled/claude", b"effect.sh"
+"""What tells an agent, and the command of an effect, by its command line."""
 _VARIABLES = (
     (b"SUPERVISOR_EFFECT_KEY=", "effect"),
     (f"{AGENTS_MARK}=".encode(), "command"),
@@ -31,7 +31,10 @@ class Found:
 
     process: ProcessId
     kind: str
-    """``agent``, ``command`` (of an agent), ``effect``, ``check`` (or setup), ``git`` or ``other``."""
+    """``agent``, ``command`` (of an agent), ``effect``, ``check`` (or setup), ``git`` or ``other``.
+
+    What an effect's command starts is ``helper``: it stands for the other system, which nobody here can kill.
+    """
     line: str
     """Its command line, cut."""
 
@@ -57,7 +60,7 @@ def _kind(words: bytes, variables: list[bytes]) -> str:
         return "agent"
     for part, kind in _VARIABLES:
         if any(variable.startswith(part) for variable in variables):
-            return kind
+            return "helper" if kind == "effect" and _EFFECT not in words else kind
     return "git" if words.split(b"\0")[0].rpartition(b"/")[2] == b"git" else "other"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import traceback
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ class Operator:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.decided: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
+        self.faults: list[str] = []
 
     def start(self) -> None:
         """Begin to look after the running supervisor."""
@@ -49,10 +51,13 @@ class Operator:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(_LOOK_S * self._chance.uniform(0.5, 1.5)):
-            with suppress(SupervisorError, OSError):  # it may be stopped, dead, or just starting
-                for effect in self._waiting(ask(self._state_dir, {"do": "status"}, _ASK_S)):
-                    self._decide(effect, lambda what: ask(self._state_dir, what, _ASK_S))
+        try:
+            while not self._stop.wait(_LOOK_S * self._chance.uniform(0.5, 1.5)):
+                with suppress(SupervisorError, OSError):  # it may be stopped, dead, or just starting
+                    for effect in self._waiting(ask(self._state_dir, {"do": "status"}, _ASK_S)):
+                        self._decide(effect, lambda what: ask(self._state_dir, what, _ASK_S))
+        except Exception:
+            self.faults.append(f"the operator fell: {traceback.format_exc()}")
 
     def settle_offline(self) -> int:
         """Settle everything while no supervisor runs; return how many effects were waiting."""

@@ -1,0 +1,66 @@
+"""What a ticket's screen looks up: what the ticket is, its logs, its changes, and its past as a timeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.core.model import State
+from supervisor.core.timeline import Timeline
+from supervisor.engine.reader import Reader
+from tests.engine.test_rewinding import AFTER, worked
+from tests.engine.world import ticket
+from widgets.diff_text import parse
+
+if TYPE_CHECKING:
+    from tests.engine.world import World
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_ticket_is_what_the_file_says(world: World) -> None:
+    spec = ticket(prompt="Do it well.", budget_usd=2.0)
+    async with world.batch(spec) as batch:
+        reader = Reader(batch.engine)
+        assert await reader.spec("001") == spec
+        assert await reader.spec("no such ticket") is None
+
+
+async def test_logs_are_the_commands_own_and_the_sessions(world: World) -> None:
+    async with worked(world, verify=("sh", "-c", "echo checked")) as batch:
+        logs = [Path(path) for path in await Reader(batch.engine).logs("001")]
+        assert [path.name for path in logs if path.suffix == ".log"] == ["verify.log"]
+        assert "checked" in logs[0].read_text()
+
+
+async def test_a_ticket_that_has_not_begun_has_no_logs(world: World) -> None:
+    async with world.batch(ticket()) as batch:
+        assert await Reader(batch.engine).logs("001") == ()
+
+
+async def test_every_diff_can_be_read_as_lines(world: World) -> None:
+    async with worked(world) as batch:
+        reader = Reader(batch.engine)
+        found = {change.path: change for change in (await reader.changes("001")).files}
+        assert found.keys() == AFTER.keys()
+        for path, change in found.items():
+            diff = parse(await reader.diff("001", path))
+            assert sum(line.sign == "+" for line in diff.lines) == change.insertions
+            assert sum(line.sign == "-" for line in diff.lines) == change.deletions
+        diff = parse(await reader.diff("001", "hello.txt"))
+        assert [(line.sign, line.text, line.old, line.new) for line in diff.lines] == [
+            ("-", "hello", 1, 0),
+            ("+", "HELLO", 0, 1),
+        ]
+
+
+async def test_what_is_stored_makes_the_timeline(world: World) -> None:
+    async with worked(world) as batch:
+        made = Timeline.of(await Reader(batch.engine).events())
+        lane = made.lanes["001"]
+        assert State.RUNNING in [span.state for span in lane.spans]
+        assert all(span.end is not None for span in lane.spans)
+        assert [state for _, state in lane.endings] == [State.DONE, State.DONE]
+        assert made.total == pytest.approx(batch.board["001"].spent_usd)
