@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.engine import requests
+from supervisor.engine import logbook, requests
 from supervisor.engine.address import SOCKET
 from supervisor.engine.batch import Batch, open_batch
 from supervisor.engine.socket import serve
@@ -66,11 +66,12 @@ async def run_batch(
     adjust: Callable[[Engine], None] | None = None,
 ) -> int:
     """Run a batch to its end and return the exit code. Raises StoreError and LockedError."""
-    async with open_batch(spec, state_dir, launch, adjust=adjust) as batch:
-        batch.board.announce(rehearsal=rehearsal)
-        if headless:
-            return await _print(batch, as_json)
-        return await _draw(batch)
+    with logbook.keep(state_dir):
+        async with open_batch(spec, state_dir, launch, adjust=adjust) as batch:
+            batch.board.announce(rehearsal=rehearsal)
+            if headless:
+                return await _print(batch, as_json)
+            return await _draw(batch)
 
 
 async def _watch_signals(batch: Batch, ending: Ending, *, task_status: TaskStatus[None]) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _TONES = {"+": Tone.ADDED, "-": Tone.REMOVED, "!": Tone.FAINT, "@": Tone.FAINT}
 _STEP = 8
 """Cells that one key goes sideways."""
+_MARKS = "\u0300"
+"""Every character before this one takes one cell."""
 _MOST_ROWS = 20
 """Most rows of one line."""
 _NOTHING = DiffText()
@@ -191,7 +193,7 @@ def _broken(number: int, line: DiffLine, room: int) -> list[tuple[int, int, int]
     length = len(line.text)
     if line.sign == "@" or not line.sign:
         return [(number, 0, length)]
-    if line.text.isascii() or cell_len(line.text) == length:
+    if line.text.isascii() or max(line.text) < _MARKS:
         places = range(0, max(1, length), room)
         return [(number, start, min(start + room, length)) for start in places[:_MOST_ROWS]]
     return [(number, start, end) for start, end in spans(line.text, room)][:_MOST_ROWS]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from supervisor.app.ports import BatchPort
 
 
-_MAX_BACKLOG = 20
+_MAX_BACKLOG = 2
 """Writes a slow terminal may owe us before frames are left out; what changed is drawn once it has caught up."""
 _BENEATH_S = 1.0
 """How long what lies under a dialog may be out of date: with every line of it Textual draws the whole dialog again."""

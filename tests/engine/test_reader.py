@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
+from supervisor.app.app import SuperviseApp
 from supervisor.core.model import State
 from supervisor.core.timeline import Timeline
 from supervisor.engine.reader import Reader
-from tests.engine.test_rewinding import AFTER, worked
+from tests.engine.test_rewinding import AFTER, place, worked
 from tests.engine.world import ticket
 from widgets.diff_text import parse
 
@@ -64,3 +66,30 @@ async def test_what_is_stored_makes_the_timeline(world: World) -> None:
         assert all(span.end is not None for span in lane.spans)
         assert [state for _, state in lane.endings] == [State.DONE, State.DONE]
         assert made.total == pytest.approx(batch.board["001"].spent_usd)
+
+
+async def test_a_tickets_screen_and_the_timeline_over_a_real_batch(world: World) -> None:
+    async with worked(world) as batch:
+        app = SuperviseApp(batch)
+        async with app.run_test(size=(120, 30)) as pilot:
+
+            async def shows(key: str, *words: str) -> None:
+                await pilot.press(key)
+                with anyio.fail_after(20):
+                    while not all(part in screen(app) for part in words):
+                        await pilot.pause(0.02)
+
+            await shows("enter", "001", "try 2 (resume)", "Changed.")
+            await shows("2", "▸Attempts 2", "fresh", "resume", "done")
+            await shows("4", "▸Changes 4", "A bash.txt", "M hello.txt", "1 + bash")
+            await shows("j", "1 - hello", "1 + HELLO")
+            await shows("t", 'since prompt 2, "Go on."', "4 files")
+            await shows("5", "▸Checkpoints 2", "Go on.", "4 files  +4 −1")
+            await shows("6", "Do 001.", str(place(batch)), "supervise/")
+            await shows("escape", "WHY / NOW")
+            await shows("T", "TIMELINE", "now╷", "001", "✓")
+            await shows("escape", "WHY / NOW")
+
+
+def screen(app: SuperviseApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

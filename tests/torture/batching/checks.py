@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core.effects import EffectState
+from supervisor.engine import logbook
 from supervisor.engine.worktree import Worktrees
 from supervisor.rehearsal.steps import tool_use_id
 from supervisor.rehearsal.witness import read_log
@@ -85,7 +87,7 @@ def check(home: Path, played: Scenario) -> tuple[Books, list[str]]:
         ]
     finally:
         db.close()
-    found += [*_files(home, played), *_places(home, played), *_database(home)]
+    found += [*_files(home, played), *_places(home, played), *_database(home), *_complaints(home)]
     return books, found
 
 
@@ -235,6 +237,14 @@ def _places(home: Path, played: Scenario) -> Iterator[str]:
     yield from (f"left behind: {path}" for path in (home / "state").glob(".*") if path.name != ".gitignore")
     if (home / "state" / "control.sock").exists():
         yield "the socket of the last supervisor is still there"
+
+
+def _complaints(home: Path) -> Iterator[str]:
+    """Whatever was written to the log, but for the SDK's own: it answers agents that have just been killed."""
+    for path in (home / "state").glob(f"{logbook.FILE}*"):
+        for record in re.split(r"^(?=\d{4}-\d\d-\d\d )", path.read_text(), flags=re.MULTILINE):
+            if record and not ("Task exception was never retrieved" in record and "CLIConnectionError" in record):
+                yield f"log: {record.rstrip()}"
 
 
 def _database(home: Path) -> Iterator[str]:

@@ -36,6 +36,8 @@ HURTS: dict[str, tuple[float, dict[signal.Signals, int]]] = {
     "server": (1, {_KILL: 2, _TERM: 1, _STOP: 1}),
 }
 """For each kind of process how likely it is hit where there is one, and what hits it how often."""
+DELICATE, _DELICATE_TIMES = ("effect", "git", "check"), 5
+"""While one of these is at work the supervisor is hit so much more often."""
 END_CODES = (0, 1, 3)
 """How a supervisor ends by itself."""
 _FROZEN_S = 2.5
@@ -43,6 +45,8 @@ _STUCK_S = 90.0
 """A supervisor that prints nothing and serves nothing for so long is stuck."""
 _STOP_S = 25.0
 """How long one that was told to stop may take."""
+_ORPHAN_S = 5.0
+"""So long a command may go on after its agent has died, while the supervisor could see to it."""
 _TICK_S = 0.02
 
 
@@ -81,6 +85,9 @@ class Harness:
         self._frozen: list[tuple[float, ProcessId]] = []
         self._old: list[targets.Found] = []
         """What was alive of earlier supervisors when this one was started."""
+        self._lone: dict[ProcessId, float] = {}
+        """Commands without an agent, and since when they are seen so."""
+        self._next_look = 0.0
         self._gap = threading.Event()
         self.report = Report()
 
@@ -126,6 +133,7 @@ class Harness:
     def _start(self) -> subprocess.Popen[bytes]:
         self.report.lives += 1
         self._sent = []
+        self._lone.clear()
         self._old = [one for one in targets.find(self._mark) if one.kind not in ("effect", "helper")]
         argv = [sys.executable, "-m", "tests.torture.batching.driver", str(self._home)]
         argv += [str(self._seed), str(self._tickets), str(self._port)]
@@ -185,6 +193,8 @@ class Harness:
                 self._give_up(supervisor, "it is stuck")
             if self._sent and now - self._sent_at > _STOP_S and not self._frozen:
                 self._give_up(supervisor, f"{self._names()} did not end it in {_STOP_S:g} s")
+            if looked:
+                self._look_for_lone_commands(now)
             self._gap.wait(_TICK_S)
 
     def _served_size(self) -> int:
@@ -207,13 +217,17 @@ class Harness:
 
     def _hit(self, supervisor: subprocess.Popen[bytes]) -> None:
         """Send something to one of the processes that are alive."""
-        found = [one for one in targets.find(self._mark) if one.kind in HURTS]
+        found = targets.find(self._mark)
         alive: dict[str, list[ProcessId]] = {"supervisor": [identify(supervisor.pid)]}
         for one in found:
-            alive.setdefault(one.kind, []).append(one.process)
+            if one.kind in HURTS:
+                alive.setdefault(one.kind, []).append(one.process)
         if self._server is not None and self._server.poll() is None:
             alive["server"] = [identify(self._server.pid)]
-        kind = self._chance.choices(list(alive), [HURTS[kind][0] for kind in alive])[0]
+        weights = {kind: HURTS[kind][0] for kind in alive}
+        if any(one.kind in DELICATE for one in found):
+            weights["supervisor"] *= _DELICATE_TIMES
+        kind = self._chance.choices(list(alive), list(weights.values()))[0]
         signals = HURTS[kind][1]
         number = self._chance.choices(list(signals), list(signals.values()))[0]
         process = self._chance.choice(alive[kind])
@@ -245,6 +259,21 @@ class Harness:
     def _look_for_orphans(self, when: str) -> None:
         for one in targets.find(self._mark):
             self.report.violations.append(f"{when}: left behind: {one}")
+
+    def _look_for_lone_commands(self, now: float) -> None:
+        """A command whose agent is dead has to be ended by the supervisor that saw it die."""
+        if now < self._next_look:
+            return
+        self._next_look = now + 1.0
+        if any(process.pid == getattr(self._supervisor, "pid", 0) for _, process in self._frozen):
+            self._lone.clear()
+            return
+        lone = {one.process: one for one in targets.lone_commands(self._mark)}
+        self._lone = {process: self._lone.get(process, now) for process in lone}
+        for process, since in self._lone.items():
+            if now - since > _ORPHAN_S:
+                self.report.violations.append(f"life {self.report.lives}: its agent is dead: {lone[process]}")
+                targets.send(process, _KILL)
 
     def _look_for_survivors(self) -> None:
         """The supervisor has said something: by then whatever an earlier one has left must be gone."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.engine.process import MARK as AGENTS_MARK
-from supervisor.engine.process import ProcessId, identify, is_alive
+from supervisor.engine.process import ProcessId, descendants, identify, is_alive
 from tests.torture.batching.scenario import MARK
 
 _AGENT, _EFFECT = b"_bundled/claude", b"effect.sh"
@@ -53,6 +53,13 @@ def find(mark: str) -> list[Found]:
             if is_alive(process):
                 found.append(Found(process, _kind(words, variables), _shown(words)))
     return found
+
+
+def lone_commands(mark: str) -> list[Found]:
+    """Return the commands of agents that are not below any agent any more."""
+    found = find(mark)
+    below = {child for one in found if one.kind == "agent" for child in descendants(one.process.pid)}
+    return [one for one in found if one.kind == "command" and one.process not in below]
 
 
 def _kind(words: bytes, variables: list[bytes]) -> str:
