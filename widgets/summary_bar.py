@@ -102,7 +102,8 @@ def marks_words(marked: int, hidden: int) -> str:
 
 def badges(totals: BatchTotals) -> list[str]:
     """Return the words for the modes the batch is in."""
-    on = ((totals.rehearsal, "rehearsal"), (totals.stopping, "stopping"), (totals.starting_paused, "starting paused"))
+    paused = totals.starting_paused and "paused starting" not in totals.notice
+    on = ((totals.rehearsal, "rehearsal"), (totals.stopping, "stopping"), (paused, "starting paused"))
     return [word for is_on, word in on if is_on]
 
 

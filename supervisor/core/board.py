@@ -31,6 +31,10 @@ ENTRY_CHARS = 8_000
 """Most characters kept of one entry."""
 
 
+_DIAGNOSTIC = "[ede_diagnostic]"
+"""Begins a line for the CLI's own makers, which comes with every interrupt (CLI 2.1.332); the record keeps it."""
+
+
 class Transcript:
     """The bounded tail of one ticket's conversation."""
 
@@ -276,7 +280,8 @@ def _retrying(t: Transcript, e: ev.Retrying) -> None:
 def _turn(t: Transcript, e: ev.TurnEnded) -> None:
     turns = "1 turn" if e.num_turns == 1 else f"{e.num_turns} turns"
     words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {turns} · ${e.cost_usd:.2f}"
-    t.add(e.at, EntryKind.ENDING, words, "\n".join(e.errors), is_error=e.is_error)
+    telling = [error for error in e.errors if not error.startswith(_DIAGNOSTIC)]
+    t.add(e.at, EntryKind.ENDING, words, "\n".join(telling), is_error=e.is_error)
 
 
 def _ended(t: Transcript, e: ev.AttemptEnded) -> None:

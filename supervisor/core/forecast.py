@@ -19,6 +19,10 @@ _FOR_QUARTERS = 4
 """With fewer finished tickets the range is from the least to the most of them."""
 
 
+_MOST_S = 10 * 366 * 86_400.0
+"""No forecast goes further; a clock that was set may have made an attempt very long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """A figure that is not known yet: what is expected, and between what it will probably be."""
@@ -98,6 +102,7 @@ def words(found: Forecast, now: float, *, notional: bool = False) -> str:
 
 
 def _clock(now: float, seconds: float) -> str:
-    begun, then = datetime.fromtimestamp(now), datetime.fromtimestamp(now) + timedelta(seconds=seconds)
+    begun = datetime.fromtimestamp(now)
+    then = begun + timedelta(seconds=min(seconds, _MOST_S))
     days = (then.date() - begun.date()).days
     return f"{then:%H:%M}" + (f" +{days} d" if days else "")

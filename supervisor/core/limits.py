@@ -16,6 +16,8 @@ _SHARE = 0.2
 """The first time between two starts, as a share of the first wait."""
 _SETTLE_S = 1.0
 """An answer that comes so soon after a failure was under way before it, and proves nothing."""
+_TRY_S = 60.0
+"""So long the others wait for how the one that tries fares; it may be busy with something else before it asks."""
 _CALM_S = 60.0
 """So long after the last failure starts are no longer spaced."""
 _AFTER_RESET_S = 5.0
@@ -88,14 +90,15 @@ class Gate:
     """An agent has had an answer since the last failure."""
     _is_told: bool = False
     """The API itself has said until when: an answer to somebody else does not open the gate earlier."""
+    _tried_at: float = 0.0
     _failed_at: float = 0.0
     _eased_at: float = 0.0
     _next_start: float = 0.0
     _closed_for: dict[str, float] = field(default_factory=dict)
     """By family of models, when their window begins again."""
 
-    def wait(self, now: float, model: str | None = None) -> float | None:
-        """Return in how many seconds another agent may start, 0 for now; None: when the one that tries has an answer.
+    def wait(self, now: float, model: str | None = None) -> float:
+        """Return in how many seconds another agent may start, 0 for now; it may be earlier if one has an answer.
 
         Args:
             now: the time.
@@ -104,8 +107,8 @@ class Gate:
         closed = max([self.closed_until, *(at for name, at in self._closed_for.items() if name in (model or ""))])
         if now < closed:
             return closed - now
-        if self.trying is not None:
-            return None
+        if self.trying is not None and now < self._tried_at + _TRY_S:
+            return self._tried_at + _TRY_S - now
         if self.interval_s <= _FASTEST_S and now - max(self._failed_at, self.closed_until) >= _CALM_S:
             self.interval_s = 0.0
         return max(0.0, self._next_start - now) if self.interval_s else 0.0
@@ -118,7 +121,7 @@ class Gate:
     def start(self, now: float, ticket: str, chance: float) -> None:
         """An agent starts."""
         if not self.is_proved:
-            self.trying = ticket
+            self.trying, self._tried_at = ticket, now
         if self.interval_s:
             self._next_start = now + self.interval_s * (1 + chance / 4)
 

@@ -127,15 +127,16 @@ def alone(ticket: TicketSpec, parent: str, parents_prompt: str) -> str:
 
 
 def continue_after(
-    reason: str,
+    reason: str | None,
     ticket: TicketSpec,
     *,
     changed: bool,
     effects: tuple[str, ...] = (),
     news: tuple[str, ...] = (),
 ) -> str:
-    """Return the prompt that goes on with an interrupted conversation."""
-    parts = [f"The previous turn was cut off: {reason}. Check the state of the files, then go on with the ticket."]
+    """Return the prompt that goes on with a conversation; ``reason`` says why it was cut off, None that it was not."""
+    first = f"The previous turn was cut off: {reason}." if reason else "The operator has taken this ticket up again."
+    parts = [f"{first} Check the state of the files, then go on with the ticket."]
     return "\n\n".join([*parts, *_aside(ticket, changed=changed, effects=effects, news=news)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ class Account:
         engine.prices.learn(turn.prices)
         engine.purse.spent(self._ticket.id, turn.cost_usd)
         engine.largest_calls[model] = max(turn.largest_call_usd, engine.largest_calls.get(model, 0.0))
-        self._since, self._spent = turn.at, self._spent + turn.cost_usd
+        self._since, self._spent = after(turn), self._spent + turn.cost_usd
 
     def limit(self, usage: UsageMeter) -> str:
         """Return which limit stops the ticket, in words; empty while none does. For between turns and calls.
@@ -95,6 +96,11 @@ class Account:
         return await settle(self._engine, session_id, session.usage, self._since, session.total_usd, self.may.cap_usd)
 
 
+def after(turn: ev.TurnEnded) -> float:
+    """Return the first moment after a result: what was said until then is part of what it reports."""
+    return math.nextafter(turn.at, math.inf)
+
+
 async def settle(
     engine: Engine, session_id: str, usage: UsageMeter, since: float, known_usd: float, cap_usd: float | None
 ) -> Unreported:
@@ -104,7 +110,7 @@ async def settle(
         engine: the batch.
         session_id: the session, whose process is gone.
         usage: of the messages that were heard; those of the session's file are added.
-        since: when that result came, seconds since the epoch.
+        since: from when on nothing has been reported, seconds since the epoch.
         known_usd: the session's total as of then.
         cap_usd: of the attempt; bounds a guess where no price is known.
     """

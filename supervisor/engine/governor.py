@@ -30,6 +30,8 @@ LONG_WAIT_S = 15.0
 """A retry that is further away is ours and not the CLI's: the ticket gives its slot back and is parked."""
 _PROBE_S, _PROBE_MOST_S = 60.0, 600.0
 """How often a refused key is tried again by itself: first, and at last."""
+_MOST_RETRY_S, _MOST_WINDOW_S = 3_600.0, 8 * 86_400.0
+"""Longest waits that are believed; what the API's side sends may be anything."""
 _WORTH_SAYING_S = 1.0
 _WINDOW, NOTIONAL = "limit resets at", "costs are notional"
 """Names of what outlives a restart."""
@@ -213,7 +215,7 @@ class Governor:
         """The CLI asks again by itself; nobody else shall come in between."""
         now, first_s = self._now(), self._engine.backoff_s
         if event.status in (429, *REFUSED):
-            self._gate.told(now, now + max(0.0, event.delay_s), first_s)
+            self._gate.told(now, now + min(_MOST_RETRY_S, max(0.0, event.delay_s)), first_s)
         elif event.status in (529, None):
             self._gate.slow(now, first_s)
         else:
@@ -235,7 +237,8 @@ class Governor:
 
     def _reject(self, resets_at: float, window: str) -> float:
         now = self._now()
-        at, first_s = now + resets_at - self._engine.clock(), self._engine.backoff_s
+        left = min(_MOST_WINDOW_S, max(0.0, resets_at - self._engine.clock()))
+        at, first_s = now + left, self._engine.backoff_s
         return self._gate.rejected(now, at, window, first_s, self._engine.chance())
 
     def _set_notional(self, notional: bool) -> None:

@@ -149,17 +149,15 @@ class Planner:
                 text = prompts.message(prompt.text, self._ticket, changed=changed, news=news)
                 return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, text, session, self._fingerprint)
         last = (await self.attempts() or (None,))[-1]
-        outcome = last.outcome if last else None
+        cut_off = _CUT_OFF.get(last.outcome) if last and last.outcome else None
         letter = await self._message()
         if letter is not None:
-            cut_off = _CUT_OFF.get(outcome) if outcome else None
             text = prompts.message(
                 str(letter.args["text"]), self._ticket, cut_off, changed=changed, effects=self._effects(), news=news
             )
             plan = self._continue(session, PromptKind.MESSAGE, text)
             return replace(plan, prompt_uuid=letter.id, letters=(letter.id,))
-        reason = _CUT_OFF.get(outcome, "it ended") if outcome else "it ended"
-        text = prompts.continue_after(reason, self._ticket, changed=changed, effects=self._effects(), news=news)
+        text = prompts.continue_after(cut_off, self._ticket, changed=changed, effects=self._effects(), news=news)
         return self._continue(session, PromptKind.CONTINUE, text)
 
     async def _message(self) -> Letter | None:

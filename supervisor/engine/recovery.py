@@ -17,7 +17,7 @@ from supervisor.core.model import ACTIVE, AttemptRecord, Outcome, State, TicketS
 from supervisor.core.usage import UsageMeter
 from supervisor.core.verbs import BY_NAME, INTERRUPT, MESSAGE, RESUME
 from supervisor.engine import mailroom
-from supervisor.engine.account import Unreported, settle
+from supervisor.engine.account import Unreported, after, settle
 from supervisor.engine.attempt import Wanted
 from supervisor.engine.process import ProcessId, end_all, identify, is_alive, marked, stop
 from supervisor.engine.runner import RESTS
@@ -187,4 +187,4 @@ async def _last_result(engine: Engine, ticket: str, attempt: AttemptRecord) -> t
     events = await engine.journal.store.events(ticket)
     reported = [e for e in events if isinstance(e, ev.TurnEnded) and e.number == attempt.number]
     totals = [e.total_cost_usd for e in reported if e.total_cost_usd is not None]
-    return max([attempt.started, *(e.at for e in reported)]), totals[-1] if totals else attempt.baseline_usd or 0.0
+    return max([attempt.started, *map(after, reported)]), totals[-1] if totals else attempt.baseline_usd or 0.0

@@ -276,11 +276,11 @@ class FakeSession:
         with anyio.CancelScope(shield=True):
             await self.agents.moment("closing", self)
             await anyio.lowlevel.checkpoint()
-            self._leave()
+            self.leave()
             await self.agents.moment("closed", self)
         return True
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """Leave in good order: what the session has cost is written down. A process that is gone already cannot."""
         if self.alive and self.agents.path(self.start.session_id).exists():
             self.agents.kept[self.start.session_id] = self._total

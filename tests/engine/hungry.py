@@ -69,10 +69,10 @@ class Hungry:
                 spent, cap = session.spent, session.start.cap_usd
                 if cap is not None and spent >= cap:
                     self.figures.beyond_usd += max(0.0, spent - cap - self.reserves[ident])
-                    session.result(uuid, "error_max_budget_usd", "budget_exhausted", 0.0, prices=_prices())
+                    session.result(uuid, "error_max_budget_usd", "budget_exhausted", 0.0, prices=prices())
                     return
                 if self.left[ident] <= 0:
-                    session.result(uuid, "success", "completed", 0.0, prices=_prices())
+                    session.result(uuid, "success", "completed", 0.0, prices=prices())
                     return
                 if self.rng.random() < self.kill_chance:
                     self.figures.kills += 1
@@ -91,7 +91,8 @@ class Hungry:
         session.speak("I work.", tokens, f"m{self.rng.random()}", usd=usd)
 
 
-def _prices() -> dict[str, dict[str, float]]:
+def prices() -> dict[str, dict[str, float]]:
+    """Return what results tell of the model's price."""
     return {MODEL: {"inputTokens": 1000.0, "costUSD": 1000 * PRICE}}
 
 
