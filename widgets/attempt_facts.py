@@ -12,7 +12,7 @@ from widgets.labelled import Fact
 from widgets.record_table import Record, RecordColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from supervisor.core.model import AttemptRecord
 
@@ -77,7 +77,7 @@ def why_ended(attempt: AttemptRecord) -> Piece:
 
 def attempt_facts(attempt: AttemptRecord, now: float) -> list[Fact]:
     """Return every field that was recorded of an attempt, as of ``now``, seconds since the epoch."""
-    ended = "under way" if attempt.ended is None else _when(attempt.ended, now)
+    ended = "under way" if attempt.ended is None else stamp(attempt.ended, now)
     took = "" if attempt.ended is None else f", after {span(attempt.ended - attempt.started)}"
     is_bad = attempt.is_error or attempt.outcome not in (*_CALM, None)
     facts = [
@@ -86,7 +86,7 @@ def attempt_facts(attempt: AttemptRecord, now: float) -> list[Fact]:
         Fact("session", attempt.session_id),
         Fact("resumed from", attempt.resumed_from or ""),
         Fact("model", attempt.model or ""),
-        Fact("started", _when(attempt.started, now)),
+        Fact("started", stamp(attempt.started, now)),
         Fact("ended", f"{ended}{took}"),
         Fact("outcome", attempt.outcome.value.replace("_", " ") if attempt.outcome is not None else ""),
         Fact("subtype", attempt.subtype or ""),
@@ -102,17 +102,9 @@ def attempt_facts(attempt: AttemptRecord, now: float) -> list[Fact]:
         Fact("detail", attempt.detail),
     ]
     errors = [
-        Fact("error" if len(attempt.errors) == 1 else f"error {n}", text) for n, text in _numbered(attempt.errors)
+        Fact("error" if len(attempt.errors) == 1 else f"error {n}", text) for n, text in enumerate(attempt.errors, 1)
     ]
     return [*facts, *errors, Fact("stderr, its end", attempt.stderr_tail, Tone.BAD if is_bad else Tone.PLAIN)]
-
-
-def _numbered(texts: Iterable[str]) -> list[tuple[int, str]]:
-    return list(enumerate(texts, 1))
-
-
-def _when(at: float, now: float) -> str:
-    return stamp(at, now)
 
 
 def _cost_words(attempt: AttemptRecord) -> str:

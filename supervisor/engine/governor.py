@@ -247,9 +247,11 @@ class Governor:
             self.keep(NOTIONAL, "yes" if notional else "")
 
     def _moved(self, event: ev.StateChanged, after: TicketSnapshot) -> None:
-        if event.ticket == self._asker and event.to is not State.NEEDS_YOU:
+        """The operator takes up a ticket, or the one that asked for a key goes: the key is tried again."""
+        asked = event.ticket == self._asker and event.to is not State.NEEDS_YOU
+        if asked:
             self._asker = None
-        if self.is_refused and event.by_operator and after.state is State.QUEUED:
+        if self.is_refused and (asked or (event.by_operator and after.state is State.QUEUED)):
             self._may_probe = True
             self._change()
 

@@ -10,7 +10,7 @@ import argparse
 import json
 from importlib import import_module
 
-NAMES = ("board", "latency", "memory", "fold", "opening", "ledger", "agents")
+NAMES = ("board", "latency", "memory", "fold", "opening", "ledger", "money", "agents")
 
 
 def main() -> None:

@@ -108,6 +108,16 @@ async def test_a_wrong_key_again_asks_again_and_nobody_else_tries(virtual: Virtu
         assert virtual.now() < START + 60
 
 
+async def test_when_the_one_that_asks_is_cancelled_another_one_asks(virtual: VirtualWorld) -> None:
+    keys = Keys(virtual)
+    async with virtual.batch(*map(ticket, IDS), slots=4) as batch, running(batch):
+        (asker,) = await _refused(virtual, batch, 3)
+        batch.submit("cancel", [asker])
+        await virtual.until(lambda: _asking(batch) not in ([], [asker]))
+        assert len(keys.asked) == 5
+        assert virtual.now() < START + 60
+
+
 async def test_a_key_that_becomes_good_by_itself_is_noticed(virtual: VirtualWorld) -> None:
     """A login that is renewed in another window: one ticket looks now and then, ever more seldom."""
     keys = Keys(virtual)

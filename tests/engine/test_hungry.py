@@ -44,33 +44,34 @@ async def test_without_deaths_every_cent_is_known(tmp_path: Path) -> None:
         assert run.recorded_usd == pytest.approx(run.paid_usd)
 
 
-def _life(rng: random.Random) -> list[Act]:
+def _life(rng: random.Random, world: VirtualWorld) -> list[Act]:
     """What a ticket's agents do with one prompt after the other: work, die in several ways, and finish now and then."""
 
-    def calls(session: FakeSession) -> None:
+    async def calls(session: FakeSession) -> None:
         for _ in range(rng.randint(1, 4)):
+            await world.time.sleep(rng.uniform(1, 20))
             tokens = rng.randint(1_000, 50_000)
             session.speak(tokens=tokens, usd=tokens * hungry.PRICE, message_id=f"m{rng.random()}")
 
     async def finishes(session: FakeSession, uuid: str) -> None:
         session.begin(uuid)
-        calls(session)
+        await calls(session)
         session.result(uuid, "success", "completed", 0.0, prices=hungry.prices())
 
     async def is_killed(session: FakeSession, uuid: str) -> None:
         session.begin(uuid)
-        calls(session)
+        await calls(session)
         raise Gone(Failure("killed", exit_code=-9))
 
     async def leaves(session: FakeSession, uuid: str) -> None:
         session.begin(uuid)
-        calls(session)
+        await calls(session)
         session.leave()
         raise Gone(Failure("told to leave", exit_code=143))
 
     async def fails(session: FakeSession, uuid: str) -> None:
         session.begin(uuid)
-        calls(session)
+        await calls(session)
         told = {"is_error": True, "api_error_status": 529, "prices": hungry.prices()}
         session.result(uuid, "success", "api_error", 0.0, **told)
 
@@ -81,16 +82,16 @@ def _life(rng: random.Random) -> list[Act]:
 async def test_what_is_recorded_is_what_was_paid_over_whole_lives(tmp_path: Path, seed: int) -> None:
     """Turns, deaths, refusals and restarts in any order: every cent once, as soon as its price is known."""
     rng, world = random.Random(seed), VirtualWorld(tmp_path / "world")
-    world.agents.default = _life(rng)[0]
+    world.agents.default = _life(rng, world)[0]
     tickets = [ticket(f"{n:03}", max_attempts=99) for n in range(1, 4)]
     for one in tickets:
-        world.agents.acts[one.id].extend(_life(rng))
+        world.agents.acts[one.id].extend(_life(rng, world))
     for _ in range(3):
         async with world.batch(*tickets, slots=rng.randint(1, 3)) as batch:
             async with running(batch):
                 for one in tickets:
                     batch.submit("message", [one.id], {"text": "Go on."})
-                await world.time.sleep(rng.uniform(0, 200))
+                await world.time.sleep(rng.uniform(0, 100))
             await check_books(batch)
     async with world.batch(*tickets) as batch:
         while any(world.agents.acts.values()):

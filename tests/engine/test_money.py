@@ -266,7 +266,8 @@ async def test_what_a_process_wrote_down_before_it_left_is_no_estimate(world: Wo
         (row,) = await attempts(batch)
         found = (await stored(batch))["001"]
         await check_books(batch)
-    assert (row.cost_usd, row.estimated, found.estimated_usd) == (pytest.approx(0.3), False, 0.0)
+    assert row.cost_usd == pytest.approx(0.3)
+    assert (row.estimated, found.estimated_usd) == (False, 0.0)
 
 
 async def test_a_correction_counts_against_what_the_attempt_may_spend(world: World) -> None:
@@ -275,30 +276,28 @@ async def test_a_correction_counts_against_what_the_attempt_may_spend(world: Wor
 
     async def uses_tools(session: FakeSession, uuid: str) -> None:
         session.begin(uuid)
-        for n in range(20):
+        for n in range(6):  # 0.6 of the 0.55 that it may spend
+            assert not session.interrupted.is_set()
             session.speak(tokens=1_000, usd=0.1, message_id=f"m{n}")
             session.put(ev.ToolReturned("001", session.clock(), f"t{n}", "ok"))
-            await world.until(
-                lambda n=n: session.interrupted.is_set() or len(batch.board.transcript("001").since()) > n
-            )
-            await anyio.wait_all_tasks_blocked()
-            if session.interrupted.is_set():
-                session.result(uuid, "error_during_execution", "aborted_tools", 0.0)
-                return
-        session.result(uuid, "success", "completed", 0.0)
+        await session.interrupted.wait()
+        session.result(uuid, "error_during_execution", "aborted_tools", 0.0)
 
     world.agents.acts["001"].append(uses_tools)
     async with world.batch(ticket(budget_usd=2.0)) as batch, running(batch):
         await world.until(lambda: batch.board["001"].state is State.DONE)
         batch.submit("message", ["001"], {"text": "Go on."})
-        last = lambda: world.agents.kept.__setitem__(world.agents.of("001")[-1].start.session_id, 1.4)  # noqa: E731
-        world.disk.at(a(ev.AttemptEnded, number=2), last)
+
+        def tell() -> None:
+            world.agents.kept[world.agents.of("001")[-1].start.session_id] = 1.4
+
+        world.disk.at(a(ev.AttemptEnded, number=2), tell)
         await world.until(lambda: batch.board["001"].why is Why.LIMIT)
         rows, found = await attempts(batch), batch.board["001"]
     assert rows[1].cost_usd == pytest.approx(1.3)
     assert rows[2].cap_usd == pytest.approx(1.75)
     assert (rows[2].outcome, rows[2].detail) == (Outcome.LIMIT, "what it may spend is used up")
-    assert found.spent_usd <= 2.0
+    assert found.spent_usd == pytest.approx(2.0)
 
 
 async def test_a_budget_that_is_raised_while_it_runs_takes_effect_by_itself(world: World) -> None:

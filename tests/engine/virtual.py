@@ -44,7 +44,8 @@ class VirtualTime:
         self._order = itertools.count()
 
     def clock(self) -> float:
-        """Return the time."""
+        """Return the time, never the same twice: to ask takes a microsecond."""
+        self.now += 1e-6
         return self.now
 
     async def sleep(self, seconds: float) -> None:

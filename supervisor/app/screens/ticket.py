@@ -127,7 +127,7 @@ class TicketScreen(LiveScreen[str | None]):
         undo: list[Hint] = [("u", "undo")] if self.home.news.can_undo(ticket.id) and REWIND.applies(ticket) else []
         answer: list[Hint] = [("a", "answer")] if self.home.waits.is_answerable(ticket) else []
         verbs = [(verb.key, verb.label) for verb in VERBS if verb.applies(ticket)]
-        return [*answer, *self.tab.hints, *undo, *verbs]
+        return [*answer, *self.tab.hints, *undo, *verbs, *self.tab.late_hints]
 
     def offers(self) -> list[Offer]:
         """Return the verbs that apply now, for the palette."""

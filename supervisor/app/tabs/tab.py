@@ -45,7 +45,12 @@ class Tab(Vertical):
 
     @property
     def hints(self) -> Sequence[Hint]:
-        """Keys for the footer."""
+        """Keys for the footer, before the verbs."""
+        return ()
+
+    @property
+    def late_hints(self) -> Sequence[Hint]:
+        """Keys for the footer that a narrow terminal does without."""
         return ()
 
     def show(self, ticket: TicketSnapshot, now: float) -> None:

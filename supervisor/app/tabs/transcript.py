@@ -46,7 +46,12 @@ class TranscriptTab(Tab):
     @property
     def hints(self) -> Sequence[Hint]:
         """How to read it."""
-        return (("enter", "fold"), ("/", "find"), ("y", "copy"), ("v", "pager"))
+        return (("enter", "fold"),)
+
+    @property
+    def late_hints(self) -> Sequence[Hint]:
+        """What the help tells too."""
+        return (("/", "find"), ("y", "copy"), ("v", "pager"))
 
     def show(self, ticket: TicketSnapshot, now: float) -> None:
         """Draw what was said since the last call."""

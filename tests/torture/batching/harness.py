@@ -36,8 +36,9 @@ HURTS: dict[str, tuple[float, dict[signal.Signals, int]]] = {
     "server": (1, {_KILL: 2, _TERM: 1, _STOP: 1}),
 }
 """For each kind of process how likely it is hit where there is one, and what hits it how often."""
-DELICATE, _DELICATE_TIMES = ("effect", "git", "check"), 5
-"""While one of these is at work the supervisor is hit so much more often."""
+DELICATE: dict[str, set[str]] = {"supervisor": {"effect", "git", "check"}, "agent": {"command"}}
+"""While one of these is at work, that one is hit more often: what it leaves behind is what is looked for."""
+_MORE = 5
 END_CODES = (0, 1, 3)
 """How a supervisor ends by itself."""
 _FROZEN_S = 2.5
@@ -224,9 +225,8 @@ class Harness:
                 alive.setdefault(one.kind, []).append(one.process)
         if self._server is not None and self._server.poll() is None:
             alive["server"] = [identify(self._server.pid)]
-        weights = {kind: HURTS[kind][0] for kind in alive}
-        if any(one.kind in DELICATE for one in found):
-            weights["supervisor"] *= _DELICATE_TIMES
+        there = {one.kind for one in found}
+        weights = {kind: HURTS[kind][0] * (_MORE if there & DELICATE.get(kind, set()) else 1) for kind in alive}
         kind = self._chance.choices(list(alive), list(weights.values()))[0]
         signals = HURTS[kind][1]
         number = self._chance.choices(list(signals), list(signals.values()))[0]

@@ -144,7 +144,7 @@ def _write(chance: random.Random, number: int) -> list[dict[str, Any]]:
 
 
 def _bash(chance: random.Random, number: int) -> list[dict[str, Any]]:
-    seconds = chance.choices((0.0, 0.3, 1.5, 8.0), (3, 3, 2, 1))[0]
+    seconds = chance.choices((0.0, 0.3, 1.5, 9.0), (3, 3, 2, 2))[0]
     command = f"sleep {seconds}; echo {number} >>log.txt"
     return [_step(chance, f"Running {number}.", "Bash", command=command, description="run it")]
 
