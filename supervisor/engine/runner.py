@@ -351,7 +351,8 @@ class Runner:
         """
         now, turns = self._snapshot, self._snapshot.subtype == "error_max_turns"
         may = allowance(self._engine, self._ticket, now, self._engine.sharers())
-        detail = may.own_limit or ("max turns reached" if turns else "budget reached")
+        altogether = may.own_limit if may.own_limit and not may.is_money else ""
+        detail = altogether or ("max turns reached" if turns else "budget reached")
         if may.own_limit:
             goes_on = may.is_money and await raise_limits(self._engine, self._ticket)
         elif turns:

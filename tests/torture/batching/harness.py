@@ -32,7 +32,7 @@ HURTS: dict[str, tuple[float, dict[signal.Signals, int]]] = {
     "supervisor": (1.5, {_KILL: 5, _TERM: 2, signal.SIGINT: 1, signal.SIGHUP: 1, _STOP: 2}),
     "agent": (4, {_KILL: 4, _TERM: 2, _STOP: 2}),
     "effect": (12, {_KILL: 4, _TERM: 1, _STOP: 2}),
-    "command": (4, {_KILL: 2, _TERM: 1, _STOP: 1}),
+    "command": (10, {_KILL: 2, _TERM: 1, _STOP: 1}),
     "server": (1, {_KILL: 2, _TERM: 1, _STOP: 1}),
 }
 """For each kind of process how likely it is hit where there is one, and what hits it how often."""
