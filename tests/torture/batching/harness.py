@@ -129,7 +129,8 @@ class Harness:
             env = {**os.environ, "PYTHONPATH": str(ROOT)}
             self._server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, env=env, cwd=self._home)
         assert self._server.stdout is not None
-        self._port = int(json.loads(self._server.stdout.readline())["port"])
+        with self._server.stdout as said:
+            self._port = int(json.loads(said.readline())["port"])
 
     def _start(self) -> subprocess.Popen[bytes]:
         self.report.lives += 1
