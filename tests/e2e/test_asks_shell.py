@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from supervisor.control_client import ask
 from supervisor.engine import offline
+from supervisor.rehearsal.witness import read_log
 from tests.e2e.stage import make_repo
 
 pytestmark = [pytest.mark.cli, pytest.mark.timeout(120)]
@@ -64,6 +66,13 @@ class Rehearsal:
             text=True,
         )
 
+    def wait_for_request(self, ticket: str) -> None:
+        """Wait until the API has begun to answer a ticket: its outage counts as met from then on."""
+        deadline = time.monotonic() + 60
+        while not any(one.ticket == ticket for one in read_log(self.keep / "api" / "served.jsonl")):
+            assert time.monotonic() < deadline, f"{ticket} has asked nothing"
+            time.sleep(0.02)  # the log is written by another process
+
     def ask(self, **request: Any) -> dict[str, Any]:
         """Ask a running supervisor, or what it has left."""
         answer = ask(self.state_dir, request)
@@ -95,6 +104,7 @@ def test_an_open_ask_survives_a_kill_and_is_answered_without_a_supervisor(tmp_pa
     first = rehearsal.start()
     try:
         _until(first, ask="needs_you", busy="running")
+        rehearsal.wait_for_request("002-busy")
         (open_,) = rehearsal.ask(do="asks")["asks"]
         assert (open_["state"], open_["detail"], open_["ticket"]) == ("open", "Bash touch one", "001-ask")
     finally:
@@ -111,6 +121,8 @@ def test_an_open_ask_survives_a_kill_and_is_answered_without_a_supervisor(tmp_pa
     second = rehearsal.start()
     try:
         _until(second, ask="done", busy="done")
-    finally:
         second.communicate(timeout=60)
+    finally:
+        second.kill()  # nothing, where it has ended as it should
+        second.wait()
     assert second.returncode == 0

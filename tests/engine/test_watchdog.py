@@ -95,10 +95,12 @@ async def test_an_agent_that_is_silent_again_waits_for_the_operator(world: World
 
 
 async def test_a_wish_counts_more_than_a_silence(world: World) -> None:
+    """It comes while the agent is being interrupted for its silence."""
     world.agents.acts["001"].append(hang())
-    async with world.batch(ticket(stall_minutes=SOON)) as batch, running(batch):
-        world.agents.moments["interrupting"] = lambda _: batch.submit("interrupt", ["001"])
-        await world.until(lambda: batch.board["001"].state is State.PAUSED)
+    async with world.batch(ticket(stall_minutes=SOON)) as batch:
+        world.agents.moments["interrupting"] = lambda _: batch.request_stop()
+        await batch.pool.run(stay=True)
+        assert (await stored(batch))["001"].state is State.QUEUED
         assert len(await attempts(batch)) == 1
 
 
