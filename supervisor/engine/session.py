@@ -19,7 +19,7 @@ import anyio
 from supervisor.core.rewinds import EditRewind
 from supervisor.engine import control, tool_rules
 from supervisor.engine.agent import EXIT_PLAN_MODE, Connected, Failure, SessionFailed, SessionStart, ToolRequest
-from supervisor.engine.process import MARK, ProcessId, descendants, end_all, identify, is_alive, marked, stop
+from supervisor.engine.process import MARK, ProcessId, end_all, families, identify, marked, stop
 from supervisor.engine.translate import Translator
 from supervisor.engine.untrusted import bounded, status
 
@@ -305,25 +305,29 @@ class ClaudeSession:
         """
         client, self._client = self._client, None
         with anyio.CancelScope(shield=True):
-            family = await anyio.to_thread.run_sync(self._family)
+            family = await anyio.to_thread.run_sync(self._commands)
             if client is not None:
                 try:
                     await client.disconnect()
                 except Exception as error:
                     self._on_stderr(f"disconnect: {error}")
             gone = self._process is None or await stop(self._process)
+            if self._was_cut_off():
+                family += await anyio.to_thread.run_sync(marked, {self._start.session_id})
             gone = await end_all(family) and gone
         return gone
 
-    def _family(self) -> list[ProcessId]:
-        """Return what must not outlive the agent: commands it runs right now, or all it has left if it is dead.
+    def _commands(self) -> list[ProcessId]:
+        """Return what the agent runs right now: each has a session of its own, and may not end with it."""
+        return families([self._process])[self._process] if self._process is not None else []
 
-        A command has a session of its own and does not end with an agent that is killed. One that an agent which ends
-        as it should has put into the background is let be.
+    def _was_cut_off(self) -> bool:
+        """Return whether the agent left in the middle of something, so that all it has started must not go on.
+
+        What an agent that ends as it should has put into the background is let be.
         """
-        if self._process is not None and is_alive(self._process):
-            return descendants(self._process.pid)
-        return marked({self._start.session_id})
+        unanswered = self._translator.prompt_uuid is not None and not self._translator.answered
+        return unanswered or self._failure is not None or self._process is None
 
     def _explain(self, error: Exception, sdk: Any) -> Failure:
         if isinstance(error, sdk.ResultError):

@@ -131,13 +131,17 @@ def test_what_both_have_left_is_ended_by_the_next_start(
     assert len({row["session_id"] for row in rows}) == 1
 
 
-async def test_the_command_of_an_agent_that_was_killed_does_not_go_on(stage: Stage) -> None:
-    """As when memory runs out: the kernel kills the agent, and its command has a session of its own."""
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_the_command_of_an_agent_that_was_killed_does_not_go_on(stage: Stage, number: signal.Signals) -> None:
+    """As when memory runs out: the kernel kills the agent, and its command has a session of its own.
+
+    An agent that is told to end takes its shell along, but not always what that was running.
+    """
     async with stage.batch(stage.spec(ticket()), {"001": [COMMAND, say("All done.")]}) as batch:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
             agent, command = await _at_work(batch)
-            os.kill(agent.pid, signal.SIGKILL)
+            os.kill(agent.pid, number)
             await until(lambda: not is_alive(agent))
             await until(lambda: not is_alive(command))
         assert batch.board["001"].state is State.DONE

@@ -163,9 +163,9 @@ def _money(db: Connection, home: Path, books: Books) -> Iterator[str]:
         usd = (line.usage["input_tokens"] + _OUTPUT * line.usage["output_tokens"]) * price
         if line.event == "served":
             begun[line.ticket] += usd
-            steps[line.ticket, line.step] += 1
         elif line.event == "finished":
             finished[line.ticket] += usd
+            steps[line.ticket, line.step] += 1
             books.served += 1
     books.again = sum(times - 1 for times in steps.values())
     cuts = Counter(row["ticket"] for row in _rows(db, "SELECT ticket, outcome FROM attempts") if row["outcome"] in _CUT)
@@ -174,7 +174,7 @@ def _money(db: Connection, home: Path, books: Books) -> Iterator[str]:
         books.served_usd += finished[ticket]
         books.recorded_usd += spent
         books.estimated_usd += estimated
-        unseen = cuts[ticket] * _largest(begun[ticket], steps, ticket)  # served just before it was cut off
+        unseen = cuts[ticket] * _largest(finished[ticket], steps, ticket)  # served just before it was cut off
         least, most = finished[ticket] - unseen, begun[ticket]
         if spent < least - 1e-6 or spent - estimated > most + 1e-6:
             words = f"{spent:.4f} recorded, {estimated:.4f} of it estimated, after {cuts[ticket]} cuts"
