@@ -104,9 +104,9 @@ async def test_what_lies_under_a_dialog_is_drawn_once_a_second(
 ) -> None:
     async with open_app(busy()) as stage:
         monkeypatch.setattr(app_module, "_BENEATH_S", 1000.0)
-        stage.app._beneath_drawn = -1000.0
         table = stage.screen.table
         await stage.pilot.press("m")
+        stage.app._beneath_drawn = -1000.0
         stage.board.apply(ev.LimitsChanged("002-images", NOW, 2.0, None))
         await stage.until(lambda: "1.60" in stage.line("002-images"))
         built = table.strips_built

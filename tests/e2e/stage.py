@@ -131,6 +131,15 @@ async def until_state(batch: Batch, ident: str, *states: State) -> None:
     await until(lambda: batch.board[ident].state in states)
 
 
+def is_written(root: Path, words: str) -> bool:
+    """Whether a session's file somewhere below ``root`` holds some words.
+
+    The CLI writes its file a moment after it acts. An agent that is killed in between has, for its session, not acted:
+    the scripted API then serves the same step again.
+    """
+    return any(words in path.read_text() for path in root.glob("**/projects/*/*.jsonl"))
+
+
 def agents() -> list[ProcessId]:
     """Agents of this test process that are alive."""
     return [p for p in descendants(os.getpid()) if b"_bundled/claude" in _cmdline(p.pid)]

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from supervisor.core.model import Mode, Outcome, State, Why
-from tests.e2e.stage import Stage, agents, bash, say, ticket, until, until_state, use
+from tests.e2e.stage import Stage, agents, bash, is_written, say, ticket, until, until_state, use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,6 +126,7 @@ async def test_a_killed_agent_resumes_its_session(stage: Stage) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
             await until((stage.state_dir / "worktrees" / "001" / "here").exists)
+            await until(lambda: is_written(stage.root, "touch here"))
             (agent,) = agents()
             os.kill(agent.pid, signal.SIGKILL)
         snapshot, attempts = batch.board["001"], await _attempts(batch)

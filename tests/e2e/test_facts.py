@@ -12,7 +12,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 
 from supervisor.engine import control, transcripts
-from tests.e2e.stage import Stage, bash, say, ticket, until, use
+from tests.e2e.stage import Stage, bash, is_written, say, ticket, until, use
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -76,6 +76,7 @@ async def test_the_baseline_after_a_kill_has_lost_what_was_not_written(stage: St
         pid = (await client.get_server_info() or {})["pid"]
         await client.query("two")
         await until((stage.repo / "here").exists)
+        await until(lambda: is_written(stage.root, "touch here"))
         os.kill(pid, signal.SIGKILL)
         await client.disconnect()
         async with ClaudeSDKClient(_options(stage, batch, resume=session)) as again:

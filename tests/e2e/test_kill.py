@@ -15,13 +15,12 @@ import pytest
 from supervisor.core.model import Outcome, State
 from supervisor.engine.process import ProcessId, descendants, is_alive
 from supervisor.store.database import connect_readonly
-from tests.e2e.stage import Stage, agents, bash, make_repo, say, ticket, until, until_state
+from tests.e2e.stage import Stage, agents, bash, is_written, make_repo, say, ticket, until, until_state
 from tests.e2e.terminal import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from supervisor.engine.batch import Batch
 
 pytestmark = [
     pytest.mark.anyio,
@@ -47,9 +46,9 @@ def _line(pid: int) -> str:
         return ""
 
 
-async def _at_work(batch: Batch) -> tuple[ProcessId, ProcessId]:
-    """Wait until the agent runs its command; return both."""
-    await until(lambda: _commands(os.getpid()), 60)
+async def _at_work(stage: Stage) -> tuple[ProcessId, ProcessId]:
+    """Wait until the agent runs its command, and its session's file says so; return both."""
+    await until(lambda: _commands(os.getpid()) and is_written(stage.root, SECONDS), 60)
     (agent,), (command,) = agents(), _commands(os.getpid())
     return agent, command
 
@@ -90,18 +89,18 @@ def start(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         process.communicate()
 
 
-def _family(supervisor: subprocess.Popen[str]) -> tuple[ProcessId, ProcessId]:
-    """Wait until the agent runs its command; return both."""
-    wait_until(lambda: _commands(supervisor.pid), 60)
+def _family(supervisor: subprocess.Popen[str], root: Path) -> tuple[ProcessId, ProcessId]:
+    """Wait until the agent runs its command, and its session's file says so; return both."""
+    wait_until(lambda: _commands(supervisor.pid) and is_written(root, SECONDS), 60)
     (command,) = _commands(supervisor.pid)
     return next(p for p in descendants(supervisor.pid) if "_bundled/claude" in _line(p.pid)), command
 
 
 def test_a_killed_supervisor_takes_its_agents_and_their_commands_along(
-    start: Callable[[], subprocess.Popen[str]],
+    start: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     supervisor = start()
-    agent, command = _family(supervisor)
+    agent, command = _family(supervisor, tmp_path)
     left = [agent, command, *descendants(supervisor.pid)]
     supervisor.kill()
     wait_until(lambda: not any(map(is_alive, left)), 15)
@@ -112,7 +111,7 @@ def test_what_both_have_left_is_ended_by_the_next_start(
 ) -> None:
     """Neither the supervisor nor the agent is there to end the command, nor to know of it."""
     supervisor = start()
-    agent, command = _family(supervisor)
+    agent, command = _family(supervisor, tmp_path)
     os.kill(supervisor.pid, signal.SIGSTOP)  # it would see its agent die
     for pid in (agent.pid, supervisor.pid):
         os.kill(pid, signal.SIGKILL)
@@ -140,7 +139,7 @@ async def test_the_command_of_an_agent_that_was_killed_does_not_go_on(stage: Sta
     async with stage.batch(stage.spec(ticket()), {"001": [COMMAND, say("All done.")]}) as batch:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
-            agent, command = await _at_work(batch)
+            agent, command = await _at_work(stage)
             os.kill(agent.pid, number)
             await until(lambda: not is_alive(agent))
             await until(lambda: not is_alive(command))
@@ -155,7 +154,7 @@ async def test_an_agent_that_does_not_hear_the_interrupt(stage: Stage, monkeypat
     async with stage.batch(stage.spec(ticket()), {"001": [COMMAND, say("All done.")]}) as batch:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
-            agent, command = await _at_work(batch)
+            agent, command = await _at_work(stage)
             os.kill(agent.pid, signal.SIGSTOP)
             batch.submit("interrupt", ["001"])
             with anyio.fail_after(10):
@@ -183,7 +182,7 @@ async def test_what_an_agent_uses_is_known(stage: Stage) -> None:
         memory = batch.engine.memory
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
-            await _at_work(batch)
+            await _at_work(stage)
             await memory.look()
             assert 50_000_000 < memory.used["001"] < 2_000_000_000
             batch.request_stop()

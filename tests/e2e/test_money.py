@@ -14,15 +14,13 @@ import pytest
 from supervisor.core import events as ev
 from supervisor.core.errors import StoreError
 from supervisor.core.model import Mode, Outcome, State, Why
-from supervisor.engine import transcripts
 from supervisor.engine.groups import task_group
-from tests.e2e.stage import Stage, agents, bash, say, ticket, until, until_state, use
+from tests.e2e.stage import Stage, agents, bash, is_written, say, ticket, until, until_state, use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from supervisor.core.model import TicketSnapshot
-    from supervisor.engine.batch import Batch
     from supervisor.engine.context import Engine
     from supervisor.rehearsal.witness import Served
 
@@ -38,13 +36,10 @@ def _served_usd(lines: Iterable[Served]) -> float:
     return sum(u["input_tokens"] * INPUT_USD + u["output_tokens"] * OUTPUT_USD for u in used)
 
 
-async def _died(stage: Stage, batch: Batch, marker: str, how: signal.Signals) -> None:
+async def _died(stage: Stage, marker: str, how: signal.Signals) -> None:
     """End the agent of ticket 001 in the middle of a command, once its session's file knows of it."""
-    home = batch.engine.launch.config_dir
     await until((stage.state_dir / "worktrees" / "001" / marker).exists)
-    path = transcripts.find(home, batch.board["001"].session_id or "")
-    assert path is not None
-    await until(lambda: f"touch {marker}" in path.read_text())
+    await until(lambda: is_written(stage.root, f"touch {marker}"))
     (agent,) = agents()
     os.kill(agent.pid, how)
 
@@ -59,8 +54,8 @@ async def test_what_is_recorded_is_what_was_served_also_for_an_agent_that_died(
     async with stage.batch(stage.spec(ticket("000"), ticket(after=("000",))), scripts) as batch:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
-            await _died(stage, batch, "one", how)
-            await _died(stage, batch, "two", how)
+            await _died(stage, "one", how)
+            await _died(stage, "two", how)
         found, rows = batch.board["001"], await batch.engine.journal.store.attempts("001")
         served = _served_usd(stage.served("001"))
     assert found.state is State.DONE
@@ -181,7 +176,7 @@ async def test_an_attempt_that_its_supervisor_could_not_close_is_paid_for_exactl
         with pytest.raises(StoreError):
             async with task_group() as group:
                 group.start_soon(batch.pool.run)
-                await _died(stage, batch, "one", signal.SIGTERM)
+                await _died(stage, "one", signal.SIGTERM)
     async with stage.batch(stage.spec(ticket()), {"001": steps}) as batch:
         assert batch.recovered.lost == 1
         await batch.pool.run()

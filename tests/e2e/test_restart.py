@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ import pytest
 from supervisor.core import events as ev
 from supervisor.core.model import Mode, Outcome, PromptKind, State, Why
 from supervisor.engine import transcripts
-from tests.e2e.stage import Stage, bash, say, ticket, until, until_state, use
+from tests.e2e.stage import Stage, agents, bash, is_written, say, ticket, until, until_state, use
 
 if TYPE_CHECKING:
     from supervisor.core.model import AttemptRecord
@@ -234,11 +236,6 @@ async def _one_turn(session: Any, prompt: str, seconds: float = 30.0) -> ev.Turn
 
 async def test_the_baseline_after_a_kill_is_what_the_session_still_knows(stage: Stage) -> None:
     """The cost of a killed turn is lost to the session but not to us: it is estimated, once."""
-    import os
-    import signal
-
-    from tests.e2e.stage import agents
-
     usage = {"usage": {"input": 100_000, "output": 1_000}}
     steps = [{**say("Part one."), **usage}, {**bash("touch here; sleep 60"), **usage}, {**say("All done."), **usage}]
     spec = ticket(verify=("sh", "-c", "test -e here"), verify_rounds=3)
@@ -246,6 +243,7 @@ async def test_the_baseline_after_a_kill_is_what_the_session_still_knows(stage: 
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
             await until((stage.state_dir / "worktrees" / "001" / "here").exists)
+            await until(lambda: is_written(stage.root, "touch here"))
             (agent,) = agents()
             os.kill(agent.pid, signal.SIGKILL)
         attempts = await _attempts(batch)

@@ -83,7 +83,8 @@ class Harness:
         self._sent: list[signal.Signals] = []
         """What has told the supervisor to end, the first one first."""
         self._sent_at = 0.0
-        self._frozen: list[tuple[float, ProcessId]] = []
+        self._frozen: list[tuple[float, ProcessId, bool]] = []
+        """Until when, who, and whether with its group."""
         self._old: list[targets.Found] = []
         """What was alive of earlier supervisors when this one was started."""
         self._lone: dict[ProcessId, float] = {}
@@ -152,8 +153,8 @@ class Harness:
         return self._home / "lives" / f"{self.report.lives:04}.out"
 
     def _end(self) -> None:
-        for _, process in self._frozen:
-            targets.send(process, _CONT)
+        for _, process, together in self._frozen:
+            targets.send(process, _CONT, group=together)
         for ours in (self._supervisor, self._server):
             if ours is not None and ours.poll() is None:
                 ours.kill()
@@ -213,7 +214,7 @@ class Harness:
     def _thaw(self, now: float) -> None:
         for one in [one for one in self._frozen if one[0] <= now]:
             self._frozen.remove(one)
-            targets.send(one[1], _CONT)
+            targets.send(one[1], _CONT, group=one[2])
         if self._server is not None and self._server.poll() is not None:
             self._serve()
 
@@ -232,11 +233,13 @@ class Harness:
         signals = HURTS[kind][1]
         number = self._chance.choices(list(signals), list(signals.values()))[0]
         process = self._chance.choice(alive[kind])
-        if not targets.send(process, number):
+        # A shell that alone is killed leaves what it ran to itself, and its agent goes on: nobody's fault but ours.
+        together = kind == "command"
+        if not targets.send(process, number, group=together):
             return
         self.report.hits[kind, number.name] += 1
         if number is _STOP:
-            self._frozen.append((time.monotonic() + self._chance.random() * _FROZEN_S, process))
+            self._frozen.append((time.monotonic() + self._chance.random() * _FROZEN_S, process, together))
         elif kind == "supervisor":
             self._sent.append(number)
             self._sent_at = time.monotonic()
@@ -258,15 +261,17 @@ class Harness:
         return ", ".join(number.name for number in self._sent) or "nothing"
 
     def _look_for_orphans(self, when: str) -> None:
+        """Effects are let run to their end, whoever has died: what they do is not known before."""
         for one in targets.find(self._mark):
-            self.report.violations.append(f"{when}: left behind: {one}")
+            if one.kind not in ("effect", "helper"):
+                self.report.violations.append(f"{when}: left behind: {one}")
 
     def _look_for_lone_commands(self, now: float) -> None:
         """A command whose agent is dead has to be ended by the supervisor that saw it die."""
         if now < self._next_look:
             return
         self._next_look = now + 1.0
-        if any(process.pid == getattr(self._supervisor, "pid", 0) for _, process in self._frozen):
+        if any(process.pid == getattr(self._supervisor, "pid", 0) for _, process, _ in self._frozen):
             self._lone.clear()
             return
         lone = {one.process: one for one in targets.lone_commands(self._mark)}

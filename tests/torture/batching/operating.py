@@ -60,13 +60,17 @@ class Operator:
             self.faults.append(f"the operator fell: {traceback.format_exc()}")
 
     def settle_offline(self) -> int:
-        """Settle everything while no supervisor runs; return how many effects were waiting."""
+        """Settle everything while no supervisor runs; return how many effects are not over, or were not.
+
+        The command of a dead supervisor may still be at it: nothing can be said of its effect before it has ended.
+        """
         if not (self._state_dir / "state.db").exists():
             return 0  # the first supervisor did not get that far
-        waiting = self._waiting(request(self._state_dir, {"do": "status"}))
+        reply = request(self._state_dir, {"do": "status"})
+        waiting = self._waiting(reply)
         for effect in waiting:
             self._decide(effect, lambda what: request(self._state_dir, what))
-        return len(waiting)
+        return len(waiting) + sum(effect["state"] == "claimed" for effect in reply["effects"])
 
     def _waiting(self, reply: dict[str, Any] | None) -> list[dict[str, Any]]:
         effects = (reply or {}).get("effects", [])

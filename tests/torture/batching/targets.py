@@ -81,10 +81,13 @@ def _read(path: Path) -> bytes:
     return b""
 
 
-def send(process: ProcessId, number: signal.Signals) -> bool:
-    """Send a signal to that very process; return whether it was there to get it."""
+def send(process: ProcessId, number: signal.Signals, *, group: bool = False) -> bool:
+    """Send a signal to that very process, or to its group; return whether it was there to get it."""
     with suppress(ProcessLookupError):
         if is_alive(process):
-            os.kill(process.pid, number)
+            if group:
+                os.killpg(os.getpgid(process.pid), number)
+            else:
+                os.kill(process.pid, number)
             return True
     return False
