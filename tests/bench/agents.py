@@ -23,7 +23,8 @@ _SCRIPT: list[dict[str, Any]] = [
     {**say("Done."), "delay_s": 0.3},
 ]
 _XARGS = (
-    "printf '%s\\n' {names} | xargs -P{slots} -I@ env ANTHROPIC_BASE_URL={url} {cli} -p 'Do @.' {options} >/dev/null"
+    "printf '%s\\n' {names} | xargs -P{slots} -INAME env ANTHROPIC_BASE_URL={url} {cli} -p 'Do NAME.' {options}"
+    " >/dev/null"
 )
 
 
@@ -43,12 +44,13 @@ async def by_xargs(root: Path) -> float:
     stage, names = Stage(root), [f"{n:03}" for n in range(PROMPTS)]
     async with stage.batch(stage.spec(), dict.fromkeys(names, _SCRIPT)):
         launch = stage.launch()
-        url = launch.env("@")["ANTHROPIC_BASE_URL"]
+        url = launch.env("NAME")["ANTHROPIC_BASE_URL"]
         options = "--model sonnet --permission-mode acceptEdits --allowedTools Bash"
         command = _XARGS.format(
             names=" ".join(names), slots=SLOTS, url=url, cli=shlex.quote(str(stage.cli)), options=options
         )
-        env = {**os.environ, **{k: v for k, v in launch.env("@").items() if k != "ANTHROPIC_BASE_URL"}}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC", "CLAUDE"))}
+        env = {**inherited, **launch.env("NAME")}
         began = time.monotonic()
         await anyio.run_process(["sh", "-c", command], cwd=stage.repo, env=env, stderr=subprocess.STDOUT)
         took = time.monotonic() - began
