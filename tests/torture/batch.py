@@ -19,7 +19,7 @@ from tests.torture.batching.checks import Books
 from tests.torture.batching.harness import Harness, Report
 
 GAP_S = 0.8
-"""Mean time between two hits."""
+"""Mean time between two hits in the beginning; it grows by as much in every minute."""
 
 
 def main(arguments: list[str]) -> int:

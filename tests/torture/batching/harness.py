@@ -49,6 +49,8 @@ _STOP_S = 25.0
 _ORPHAN_S = 5.0
 """So long a command may go on after its agent has died, while the supervisor could see to it."""
 _TICK_S = 0.02
+_CALMER_S = 60.0
+"""In so long the mean time between two hits grows by what it was: on a slow machine too a batch comes to its end."""
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Harness:
     """One batch from its first start to its end."""
 
     def __init__(self, home: Path, seed: int, tickets: int, gap_s: float) -> None:
-        """Prepare a batch in an empty directory; ``gap_s`` is the mean time between two hits."""
+        """Prepare a batch in an empty directory; ``gap_s`` is the mean time between two hits in the beginning."""
         self._home = home
         self._seed = seed
         self._tickets = tickets
@@ -91,22 +93,23 @@ class Harness:
         """Commands without an agent, and since when they are seen so."""
         self._next_look = 0.0
         self._gap = threading.Event()
+        self._begun = 0.0
         self.report = Report()
 
     def play(self, seconds: float) -> Report:
         """Kill for so many seconds, then let the batch end; return what came of it."""
-        begun = time.monotonic()
+        self._begun = time.monotonic()
         self._prepare()
         operator = Operator(self._home, self._seed)
         operator.start()
         try:
-            self._live_on(begun + seconds, operator)
+            self._live_on(self._begun + seconds, operator)
         finally:
             operator.stop()
             self._end()
         self.report.violations += operator.faults
         self.report.operator = operator.decided + Counter({f"refused: {k}": n for k, n in operator.refused.items()})
-        self.report.seconds = time.monotonic() - begun
+        self.report.seconds = time.monotonic() - self._begun
         self.report.books, found = check(self._home, self._scenario)
         self.report.violations += found
         return self.report
@@ -178,14 +181,14 @@ class Harness:
 
     def _live(self, supervisor: subprocess.Popen[bytes], end: float) -> None:
         """Hurt until the supervisor has ended."""
-        next_hit = time.monotonic() + self._chance.expovariate(1 / self._gap_s)
+        next_hit = self._next_hit()
         seen, since, looked = (-1, -1), time.monotonic(), False
         while supervisor.poll() is None:
             now = time.monotonic()
             self._thaw(now)
             if now < end and now >= next_hit:
                 self._hit(supervisor)
-                next_hit = time.monotonic() + self._chance.expovariate(1 / self._gap_s)
+                next_hit = self._next_hit()
             if not looked and self._said.stat().st_size:
                 looked = True
                 self._look_for_survivors()
@@ -199,6 +202,10 @@ class Harness:
             if looked:
                 self._look_for_lone_commands(now)
             self._gap.wait(_TICK_S)
+
+    def _next_hit(self) -> float:
+        now = time.monotonic()
+        return now + self._chance.expovariate(1 / self._gap_s) * (1 + (now - self._begun) / _CALMER_S)
 
     def _served_size(self) -> int:
         path = self._home / "api" / "served.jsonl"
