@@ -6,12 +6,17 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 for _name in [n for n in os.environ if n.startswith(("ANTHROPIC", "CLAUDE"))]:
     del os.environ[_name]
+
+# How long an example takes says something of the machine, which may be busy, and nothing of the code.
+settings.register_profile("supervise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("supervise")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.config import ConfigError, load, notes, parse, summary
@@ -63,7 +63,6 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
     return raw
 
 
-@settings(deadline=None)
 @given(mutated())
 def test_a_changed_file_loads_or_is_refused(raw: dict[str, Any]) -> None:
     try:
@@ -76,14 +75,12 @@ def test_a_changed_file_loads_or_is_refused(raw: dict[str, Any]) -> None:
         notes(spec)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["batch", "defaults", "ticket", "effects", "x"]), values))
 def test_any_tables_load_or_are_refused(raw: dict[str, Any]) -> None:
     with contextlib.suppress(ConfigError):
         parse(raw, PATH)
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(FULL) - 1), st.integers(0, 40), st.binary(max_size=6))
 def test_changed_bytes_load_or_are_refused(tmp_path_factory: Any, start: int, length: int, new: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "tickets.toml"

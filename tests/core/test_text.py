@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -119,7 +119,6 @@ def test_a_long_text_ends_in_an_ellipsis() -> None:
     assert safe_line("xx" + FAMILY, limit=6) == "xx…"
 
 
-@settings(deadline=None)
 @given(nasty, st.integers(0, 40))
 def test_safe_output_is_safe_bounded_and_stable(raw: str, limit: int) -> None:
     for safe in (safe_line, safe_text):
@@ -131,7 +130,6 @@ def test_safe_output_is_safe_bounded_and_stable(raw: str, limit: int) -> None:
     assert "\n" not in safe_line(raw, limit)
 
 
-@settings(deadline=None)
 @given(nasty, st.integers(-1, 50), st.sampled_from([cell_len, east_asian]))
 def test_a_clip_fits_and_keeps_clusters(raw: str, cells: int, measure: Measure) -> None:
     for line in (safe_line(raw), raw):
@@ -144,14 +142,12 @@ def test_a_clip_fits_and_keeps_clusters(raw: str, cells: int, measure: Measure) 
             assert kept == list(clusters(line))[: len(kept)]
 
 
-@settings(deadline=None)
 @given(nasty, st.integers(0, 50), st.sampled_from([cell_len, east_asian]))
 def test_a_padded_line_has_exactly_the_width(raw: str, cells: int, measure: Measure) -> None:
     for line in (safe_line(raw), raw):
         assert measure(pad(line, cells, measure)) == cells
 
 
-@settings(deadline=None)
 @given(nasty)
 def test_clusters_are_the_whole_text(raw: str) -> None:
     assert "".join(clusters(raw)) == raw
@@ -178,7 +174,6 @@ def test_a_clip_of_nothing_and_of_no_room() -> None:
     assert pad("日本語", 4, cell_len) == "日… "
 
 
-@settings(deadline=None)
 @given(nasty, st.integers(0, 60))
 def test_head_and_tail_are_bounded_and_stable(raw: str, limit: int) -> None:
     for cut in (head, tail):

@@ -155,7 +155,7 @@ class Story:
 
 
 @given(st.lists(st.tuples(step, st.booleans()), max_size=14))
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_order(template: Path, steps: list[tuple[tuple[str, str, object], bool]]) -> None:
     async def play(root: Path) -> None:
         await Story(World(root, template), deque(steps)).play()

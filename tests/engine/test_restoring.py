@@ -263,7 +263,7 @@ def told(place: Place, tree: str) -> Files:
     return found
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.one_of(ACTS, GIT_ACTS), max_size=8), st.lists(st.one_of(ACTS, GIT_ACTS), max_size=8))
 def test_whatever_was_done_is_undone(before: list[tuple[str, str, int]], since: list[tuple[str, str, int]]) -> None:
     async def play(place: Place) -> None:
@@ -282,7 +282,7 @@ def test_whatever_was_done_is_undone(before: list[tuple[str, str, int]], since: 
     _play(play)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.one_of(ACTS, RULES), max_size=8), st.lists(st.one_of(ACTS, RULES, GIT_ACTS), max_size=8))
 def test_nothing_is_lost_whatever_is_ignored(
     before: list[tuple[str, str, int]], since: list[tuple[str, str, int]]

@@ -230,7 +230,5 @@ class Effects(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Effects.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Effects.TestCase.settings = settings(max_examples=100, stateful_step_count=50, suppress_health_check=list(HealthCheck))
 TestEffects = Effects.TestCase

@@ -35,7 +35,7 @@ def _own_ids(event: ev.Event) -> ev.Event:
     return replace(event, id=f"{event.ticket}-{event.id}") if isinstance(event, AskEvent) else event
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(lasting.map(_own_ids), max_size=30))
 def test_a_reopened_store_and_its_replay_equal_the_live_board(
     tmp_path_factory: pytest.TempPathFactory, events: list[ev.Event]

@@ -60,7 +60,7 @@ def test_deep_and_many_fields_are_bounded() -> None:
 
 
 @given(json_values, st.integers(8, 120))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_line_is_wider_than_its_card(payload: object, width: int) -> None:
     held = record("t", "op", EffectState.UNRESOLVED, payload, kind="keyed", window_s=600.0, error="e " * 100)  # type: ignore[arg-type]
     assert all(width_of(cell) <= width for cell in effect_lines(view(held), NOW, width))

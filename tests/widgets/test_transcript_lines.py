@@ -241,7 +241,7 @@ class Window(RuleBasedStateMachine):
         assert len(set(numbers)) == len(numbers)
 
 
-Window.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+Window.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
 TestWindow = pytest.mark.timeout(60)(Window.TestCase)
 
 
