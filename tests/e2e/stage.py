@@ -119,6 +119,15 @@ def ticket(ident: str = "001", **more: Any) -> TicketSpec:
     return TicketSpec(ident, **{**defaults, **more})
 
 
+@asynccontextmanager
+async def running(batch: Batch) -> AsyncIterator[None]:
+    """Run a batch as under the screen; it is stopped in the end."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: batch.pool.run(stay=True))
+        yield
+        batch.request_stop()
+
+
 async def until(true: Callable[[], object], seconds: float = 20.0) -> None:
     """Wait until something is so; fail after a while. Polls, since what is waited for is outside of us."""
     with anyio.fail_after(seconds):

@@ -150,7 +150,7 @@ async def test_the_command_of_an_agent_that_was_killed_does_not_go_on(stage: Sta
 
 
 async def test_an_agent_that_does_not_hear_the_interrupt(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.engine.attempt.RESULT_GRACE_S", 1.0)
+    monkeypatch.setattr("supervisor.engine.turns.RESULT_GRACE_S", 1.0)
     async with stage.batch(stage.spec(ticket()), {"001": [COMMAND, say("All done.")]}) as batch:
         async with anyio.create_task_group() as group:
             group.start_soon(batch.pool.run)
