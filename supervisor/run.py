@@ -117,13 +117,14 @@ async def _print(batch: Batch, as_json: bool) -> int:
 async def _draw(batch: Batch) -> int:
     from supervisor.app.app import SuperviseApp
     from supervisor.app.own_keys import read_own_keys
+    from supervisor.app.own_theme import theme_path
 
     keys = read_own_keys()
     _calm_collector()
     await batch.restore_pause()
     ending = Ending()
     ready = anyio.Event()
-    app = SuperviseApp(batch, on_ready=ready.set, keys=keys)
+    app = SuperviseApp(batch, on_ready=ready.set, keys=keys, theme_file=theme_path(os.environ))
 
     fault: list[Exception] = []
 

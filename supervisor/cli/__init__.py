@@ -8,20 +8,21 @@ import sys
 from typing import TYPE_CHECKING
 
 from supervisor import __version__
-from supervisor.cli import asks, batch, care, effects, places, reports, slots, verbs
-from supervisor.cli.common import EXIT_CODES, complain
+from supervisor.cli import asks, backups, batch, care, effects, places, reports, slots, verbs
+from supervisor.cli.common import EXIT_CODES, EXIT_PIPE, ReaderGone, complain, flush_or_drop
 from supervisor.core.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARTS = (batch, reports, verbs, places, asks, slots, effects, care)
+_PARTS = (batch, reports, verbs, places, asks, slots, effects, care, backups)
 _COMMANDS = tuple(name for part in _PARTS for name in part.COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     code = run_command(sys.argv[1:] if argv is None else argv)
+    flush_or_drop()
     if code == 128 + signal.SIGHUP:
         from supervisor.run import exit_with
 
@@ -35,6 +36,13 @@ def run_command(argv: Sequence[str]) -> int:
         args = _parsed(_with_default_command(argv))
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 2
+    try:
+        return _done(args)
+    except ReaderGone:
+        return EXIT_PIPE
+
+
+def _done(args: argparse.Namespace) -> int:
     try:
         code: int = args.do(args)
     except SupervisorError as error:

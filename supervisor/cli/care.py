@@ -1,10 +1,9 @@
-"""The commands that look after a batch: doctor and backup."""
+"""``supervise doctor``: whether a batch and its machine are in order, and what can be mended."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,31 +26,19 @@ if TYPE_CHECKING:
     from supervisor.core.spec import BatchSpec
     from supervisor.store.repair import Repaired
 
-COMMANDS = ("doctor", "backup")
+COMMANDS = ("doctor",)
 _DOCTOR_CODES = """\
 exit codes:
   0  nothing is wrong; warnings do not count
   1  something is wrong, or what was asked for was not done
   2  bad usage, or there is no such batch
 """
-_BACKUP_CODES = """\
-To put a backup back, stop the supervisor, remove state.db, state.db-wal and state.db-shm from
-the state directory, and copy the backup's state.db there. If effects have run since, further
-ones are held until you accept that.
-
-A backup holds what the supervisor knows. Conversations are kept by Claude Code, and work is in
-the git repository.
-
-exit codes:
-  0  the backup was made, read through and found whole
-  2  it was not made; nothing is left of it
-"""
 _SHOWN = 20
 """Most names that are printed in full."""
 
 
 def add_to(commands: Commands) -> None:
-    """Add the commands."""
+    """Add the command."""
     what = "Look whether this machine and a batch's state are in order."
     doctor = add_command(commands, "doctor", what, "supervise doctor --json", _DOCTOR_CODES)
     _batch(doctor)
@@ -69,15 +56,6 @@ def add_to(commands: Commands) -> None:
     )
     doctor.add_argument("--yes", action="store_true", help="do not ask")
     doctor.set_defaults(do=_doctor)
-    what = "Copy a batch's database and file, also while it runs, and check the copy."
-    backup = add_command(commands, "backup", what, "supervise backup /mnt/backup/shop-monday", _BACKUP_CODES)
-    backup.add_argument(
-        "dir", nargs="?", type=Path, metavar="DIR", help="a new directory; default: backups/TIME in the state directory"
-    )
-    backup.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help=f"the batch; default: {DEFAULT_FILE}")
-    add_state_dir(backup)
-    backup.add_argument("--json", action="store_true", help="print one JSON object")
-    backup.set_defaults(do=_backup)
 
 
 def _batch(parser: argparse.ArgumentParser) -> None:
@@ -193,16 +171,3 @@ def _refused(args: argparse.Namespace, act: str, question: str) -> int | None:
         return None
     complain("nothing was changed")
     return 1
-
-
-def _backup(args: argparse.Namespace) -> int:
-    from supervisor.store.backup import back_up
-
-    state_dir = where(args)
-    target = args.dir or state_dir / "backups" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    made = back_up(state_dir, args.file if args.file.exists() else None, target.absolute())
-    if args.json:
-        say(json.dumps({"path": str(made.path), "files": list(made.files), "bytes": made.size}))
-    else:
-        say(f"{safe_line(str(made.path))}: {', '.join(map(safe_line, made.files))}, {made.size:,} bytes, found whole")
-    return 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import os
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from supervisor.control_client import ask
 from supervisor.core.errors import LockedError, SupervisorError
@@ -25,6 +27,8 @@ exit codes:
   70  the screen failed by a fault of ours; agents rest, and the next start goes on
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM; nothing is lost, the next start goes on
 """
+EXIT_PIPE = 128 + signal.SIGPIPE
+"""Exit code where the reader of a command's output has gone away, as after any program that is ended by SIGPIPE."""
 VERB_EXIT_CODES = """\
 exit codes:
   0  all of it was accepted
@@ -99,14 +103,36 @@ def user() -> str:
         return "operator"
 
 
+class ReaderGone(Exception):  # noqa: N818
+    """Whoever read what we print has gone away, as ``head`` does: there is nothing left to do."""
+
+
 def say(words: str) -> None:
-    """Print to standard output."""
-    print(words)  # noqa: T201
+    """Print to standard output. Raises ReaderGone."""
+    _print(words, sys.stdout)
 
 
 def complain(words: str) -> None:
-    """Print to standard error."""
-    print(words, file=sys.stderr)  # noqa: T201
+    """Print to standard error. Raises ReaderGone."""
+    _print(words, sys.stderr)
+
+
+def _print(words: str, stream: TextIO) -> None:
+    try:
+        print(words, file=stream, flush=True)
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+def flush_or_drop() -> None:
+    """Write out what is left of our output; where nobody reads it, let Python's own attempt at the end be silent."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            sink = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(sink, stream.fileno())
+            os.close(sink)
 
 
 def is_asked(question: str) -> bool:

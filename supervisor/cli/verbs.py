@@ -19,7 +19,7 @@ from supervisor.cli.common import (
     user,
     where,
 )
-from supervisor.cli.told import ASKED, TELLERS, Told, read_limits
+from supervisor.cli.told import ASKED, TELLERS, Told, read_limits, refuse_sums
 from supervisor.core.text import safe_line
 from supervisor.core.verbs import BUDGET, BY_NAME, FORK, NOT_BY_ALL, RESUME, REWIND, START_OVER, VERBS, Verb
 
@@ -41,7 +41,8 @@ def add_to(commands: Commands) -> None:
     """Add a command for each verb that may be given to many tickets."""
     for name in COMMANDS:
         verb, teller = BY_NAME[name], TELLERS.get(name)
-        parser = add_command(commands, verb.name, verb.help, verb.example, VERB_EXIT_CODES)
+        examples = "\n  ".join((verb.example, *(teller.examples if teller is not None else ())))
+        parser = add_command(commands, verb.name, verb.help, examples, VERB_EXIT_CODES)
         parser.add_argument(
             "tickets", nargs="*", metavar="TICKET", help="its id, or how the id begins if that is enough"
         )
@@ -62,7 +63,7 @@ def add_to(commands: Commands) -> None:
 def _give(verb: Verb, parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     tickets, told = _read(verb, args)
     if args.all is bool(tickets):
-        then = f", then {TELLERS[verb.name].what}" if verb.name in TELLERS else ""
+        then = f", then {TELLERS[verb.name].what}" if verb.name in TELLERS and not told else ""
         complain(f"{parser.format_usage()}supervise {verb.name}: error: name one or more tickets, or give --all{then}")
         return 2
     if verb.name in ASKED and not args.yes and not is_asked(ASKED[verb.name]):
@@ -77,21 +78,24 @@ def _give(verb: Verb, parser: argparse.ArgumentParser, args: argparse.Namespace)
 
 
 def _read(verb: Verb, args: argparse.Namespace) -> tuple[list[str], Told]:
-    """Return the tickets that are meant, and what they are told: the last word, unless the options say it all."""
+    """Return the tickets that are meant, and what they are told: the last word, unless options say it.
+
+    Which of the two holds never depends on how a word looks: a ticket may be called ``002``. Raises BadUsage.
+    """
     teller, words = TELLERS.get(verb.name), list(args.tickets)
     if teller is None:
         return words, {}
     if args.words is not None:
         words.append(args.words)
-    says_all = teller.is_optional and teller.read(None, args)
-    if says_all and (args.all or len(words) < _TICKET_AND_WORDS):
-        return words, teller.read(None, args)
+    told = teller.read(None, args) if teller.is_optional else {}
+    if told:
+        refuse_sums(words)
+        return words, told
     if not words:
         raise BadUsage(f"say {teller.what}", teller.help)
+    if len(words) == 1 and not args.all:  # a ticket, or what it is told: the other one is missing
+        return [], {}
     return words[:-1], teller.read(words[-1], args)
-
-
-_TICKET_AND_WORDS = 2
 
 
 def give(

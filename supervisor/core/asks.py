@@ -15,6 +15,7 @@ from typing import Any
 
 from supervisor.core.model import Why
 from supervisor.core.payloads import Json, canonical, hash_of
+from supervisor.core.tools import tool_words
 
 MAX_MESSAGE = 20_000
 """Most characters of what the operator writes with an answer."""
@@ -165,8 +166,9 @@ class Question:
 
 def headline(kind: AskKind, tool: str, summary: str) -> str:
     """Return an ask in one line."""
-    words = {AskKind.PERMISSION: f"{tool} {summary}", AskKind.QUESTION: summary, AskKind.PLAN: f"plan: {summary}"}
-    return words[kind].strip()[:DETAIL_CHARS] or tool
+    name = tool_words(tool)
+    words = {AskKind.PERMISSION: f"{name} {summary}", AskKind.QUESTION: summary, AskKind.PLAN: f"plan: {summary}"}
+    return words[kind].strip()[:DETAIL_CHARS] or name
 
 
 def fingerprint_of(tool: str, given: Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.tools import tool_words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -157,7 +159,7 @@ class Conversation:
 
     def _words(self, reply: list[_Line]) -> str:
         said = "\n".join(block.words for block in reply if block.words)
-        tools = ", ".join(name for block in reply for _, name in block.calls)
+        tools = ", ".join(tool_words(name) for block in reply for _, name in block.calls)
         return ": ".join(part for part in (tools, said) if part)[:_WORDS]
 
 

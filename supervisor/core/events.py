@@ -1,6 +1,7 @@
 """What happens to a ticket, as frozen events; ``core.fold`` says what each does to a snapshot.
 
-Events with ``lasts = True`` are written to the store before they reach the board; the others only feed the screen.
+Lasting events come first: the ticket and its place, its attempts and turns, what the operator changes, what agents ask.
+Those that only feed the screen follow. One flat list, since readers look an event up by its name.
 """
 
 from __future__ import annotations
@@ -30,10 +31,16 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class TicketAdded(Event):
-    """The file names this ticket: a new one, or what the file now says of a known one."""
+class Lasting(Event):
+    """An event that is written to the store before it reaches the board."""
 
     lasts: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class TicketAdded(Lasting):
+    """The file names this ticket: a new one, or what the file now says of a known one."""
+
     title: str
     order: int
     priority: int = 0
@@ -50,10 +57,9 @@ class TicketAdded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanged(Event):
+class StateChanged(Lasting):
     """The ticket moves to another state, or says something new about the state it is in."""
 
-    lasts: ClassVar[bool] = True
     to: State
     why: Why | None = None
     detail: str = ""
@@ -66,27 +72,23 @@ class StateChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class WorktreeReady(Event):
+class WorktreeReady(Lasting):
     """The ticket has its own working tree."""
 
-    lasts: ClassVar[bool] = True
     path: str
     branch: str
     base_commit: str
 
 
 @dataclass(frozen=True, slots=True)
-class WorktreeLost(Event):
+class WorktreeLost(Lasting):
     """The working tree has to be made again; until ``WorktreeReady`` no agent may start in it."""
-
-    lasts: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptStarted(Event):
+class AttemptStarted(Lasting):
     """An attempt's row exists, with the session id it is about to use."""
 
-    lasts: ClassVar[bool] = True
     number: int
     mode: Mode
     session_id: str
@@ -98,10 +100,9 @@ class AttemptStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptConnected(Event):
+class AttemptConnected(Lasting):
     """The agent's process answered."""
 
-    lasts: ClassVar[bool] = True
     number: int
     pid: int | None = None
     pid_start: int | None = None
@@ -110,10 +111,9 @@ class AttemptConnected(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PromptStored(Event):
+class PromptStored(Lasting):
     """A prompt is on disk and will be sent next."""
 
-    lasts: ClassVar[bool] = True
     number: int
     uuid: str
     kind: PromptKind
@@ -127,19 +127,17 @@ class PromptStored(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionReplaced(Event):
+class SessionReplaced(Lasting):
     """The conversation was reset and goes on under another id, its running totals back at zero."""
 
-    lasts: ClassVar[bool] = True
     number: int
     session_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class TurnEnded(Event):
+class TurnEnded(Lasting):
     """A result arrived. ``cost_usd`` is the difference this turn made, not the session's total."""
 
-    lasts: ClassVar[bool] = True
     number: int
     prompt_uuid: str | None
     """The prompt it answers; None for a result that is not ours (a ghost)."""
@@ -162,10 +160,9 @@ class TurnEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptEnded(Event):
+class AttemptEnded(Lasting):
     """An attempt's row is complete."""
 
-    lasts: ClassVar[bool] = True
     number: int
     outcome: Outcome
     detail: str = ""
@@ -179,13 +176,14 @@ class AttemptEnded(Event):
     """Spend of a turn that never reported one, as the process itself wrote it down before it left."""
     tokens: int = 0
     """Tokens of such a turn."""
+    lost: str = ""
+    """Which effect was not run because the ledger could not be written, in words; empty where none was."""
 
 
 @dataclass(frozen=True, slots=True)
-class CostCorrected(Event):
+class CostCorrected(Lasting):
     """What an earlier attempt spent and never reported is known now: its session says so when it is opened again."""
 
-    lasts: ClassVar[bool] = True
     number: int
     """That attempt."""
     by_usd: float
@@ -197,10 +195,9 @@ class CostCorrected(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified(Event):
+class Verified(Lasting):
     """The ticket's verify command ran."""
 
-    lasts: ClassVar[bool] = True
     round: int
     exit_code: int | None
     """None when it ran out of time."""
@@ -208,10 +205,9 @@ class Verified(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LimitsChanged(Event):
+class LimitsChanged(Lasting):
     """The operator (or ``on_limit``) set other limits. They hold until the file says something new."""
 
-    lasts: ClassVar[bool] = True
     budget_usd: float | None
     max_turns: int | None
     letters: tuple[str, ...] = ()
@@ -220,22 +216,20 @@ class LimitsChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PriorityChanged(Event):
+class PriorityChanged(Lasting):
     """The operator put the ticket forward or back in the queue."""
 
-    lasts: ClassVar[bool] = True
     priority: int
     letters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class LetterPosted(Event):
+class LetterPosted(Lasting):
     """A verb of the operator's is on disk and will be carried out, also by the next supervisor.
 
     A message to a resting ticket takes it up again in the same step.
     """
 
-    lasts: ClassVar[bool] = True
     id: str
     verb: str
     args: Mapping[str, Any]
@@ -246,20 +240,18 @@ class LetterPosted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LettersClosed(Event):
+class LettersClosed(Lasting):
     """What came of verbs that changed no state, or could not be carried out."""
 
-    lasts: ClassVar[bool] = True
     letters: tuple[str, ...]
     says: str
     refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class FilesRewound(Event):
+class FilesRewound(Lasting):
     """The ticket's files were taken back; the agent is told so with its next prompt."""
 
-    lasts: ClassVar[bool] = True
     to: str
     """What the files are as of now, in words."""
     snapshot: str
@@ -274,30 +266,29 @@ class FilesRewound(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StartedOver(Event):
+class StartedOver(Lasting):
     """The operator began the ticket again: another session, files as at the base; its effects keep their keys."""
 
-    lasts: ClassVar[bool] = True
     snapshot: str
     """The commit that holds the files as they were before."""
     letters: tuple[str, ...] = ()
+    session_id: str | None = None
+    """A fork's other copy of its parent's conversation; None where the conversation begins with nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forked(Event):
+class Forked(Lasting):
     """The ticket goes on from another one: it has a copy of that one's conversation, and will begin with its files."""
 
-    lasts: ClassVar[bool] = True
     fork: Fork
     base_commit: str | None
     """The commit that the lineage's work is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskOpened(Event):
+class AskOpened(Lasting):
     """The agent wants something of the operator, and waits."""
 
-    lasts: ClassVar[bool] = True
     id: str
     number: int
     """The attempt it comes from."""
@@ -314,18 +305,16 @@ class AskOpened(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AskRested(Event):
+class AskRested(Lasting):
     """The agent is let rest; what it asked stays, and the ticket goes on once that is answered."""
 
-    lasts: ClassVar[bool] = True
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class AskAnswered(Event):
+class AskAnswered(Lasting):
     """The operator answered an ask."""
 
-    lasts: ClassVar[bool] = True
     id: str
     kind: AnswerKind
     detail: str
@@ -340,18 +329,16 @@ class AskAnswered(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AskWithdrawn(Event):
+class AskWithdrawn(Lasting):
     """The agent does not want it any more."""
 
-    lasts: ClassVar[bool] = True
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class GrantUsed(Event):
+class GrantUsed(Lasting):
     """A call was let through that the operator had allowed while nobody waited."""
 
-    lasts: ClassVar[bool] = True
     id: str
     """The ask that was allowed."""
     detail: str
@@ -364,6 +351,13 @@ class VerbPending(Event):
     """The operator pressed a key whose effect is under way; None clears the mark."""
 
     verb: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCost(Event):
+    """What the turn under way has cost so far, USD, by the token usage of its messages: its result will tell."""
+
+    usd: float
 
 
 @dataclass(frozen=True, slots=True)

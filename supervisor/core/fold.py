@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.core import events as ev
 from supervisor.core.asks import ASK_WHYS, AnswerKind, AskKind, headline
 from supervisor.core.model import ACTIVE, RESTING, State, TicketSnapshot, Why, is_legal
+from supervisor.core.tools import tool_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,20 @@ def _added(s: TicketSnapshot, e: ev.TicketAdded) -> TicketSnapshot:
     )
 
 
+def _mark_after(s: TicketSnapshot, verb: str) -> str | None:
+    """Return the mark of a ticket once a verb is carried out: another verb that was given meanwhile keeps its own.
+
+    A ticket with a mark is not started: what is on its way may be a limit that it shall go on with.
+    """
+    return None if s.pending == verb else s.pending
+
+
+def _mark_after_move(s: TicketSnapshot, e: ev.StateChanged) -> str | None:
+    if e.letters:
+        return _mark_after(s, "resume") if e.by_operator else None
+    return s.pending if e.to in ACTIVE or e.to is s.state else None
+
+
 def _moved(s: TicketSnapshot, e: ev.StateChanged) -> TicketSnapshot:
     if e.to is not s.state and not is_legal(s.state, e.to):
         return s
@@ -55,7 +70,7 @@ def _moved(s: TicketSnapshot, e: ev.StateChanged) -> TicketSnapshot:
         detail=e.detail,
         until=e.until,
         live=e.live or e.to in ACTIVE,
-        pending=s.pending if not e.letters and (e.to in ACTIVE or e.to is s.state) else None,
+        pending=_mark_after_move(s, e),
         operator_at=e.at if e.by_operator else s.operator_at,
         started=e.at if s.started is None and e.to is State.STARTING else s.started,
         ended=ended,
@@ -103,13 +118,14 @@ def _replaced(s: TicketSnapshot, e: ev.SessionReplaced) -> TicketSnapshot:
 def _turn(s: TicketSnapshot, e: ev.TurnEnded) -> TicketSnapshot:
     spent, tokens = s.spent_usd + max(0.0, e.cost_usd), s.tokens + max(0, e.tokens)
     if e.prompt_uuid is None:
-        return replace(s, spent_usd=spent, tokens=tokens, last_activity=e.at)
+        return replace(s, spent_usd=spent, turn_usd=0.0, tokens=tokens, last_activity=e.at)
     return replace(
         s,
         subtype=e.subtype,
         terminal_reason=e.terminal_reason,
         turns=s.turns + max(0, e.num_turns),
         spent_usd=spent,
+        turn_usd=0.0,
         tokens=tokens,
         denials=s.denials + len(e.denials),
         last_activity=e.at,
@@ -122,10 +138,15 @@ def _ended(s: TicketSnapshot, e: ev.AttemptEnded) -> TicketSnapshot:
         s,
         spent_usd=s.spent_usd + extra + max(0.0, e.settled_usd),
         estimated_usd=s.estimated_usd + extra,
+        turn_usd=0.0,
         tokens=s.tokens + max(0, e.tokens),
         live=False,
         last_activity=e.at,
     )
+
+
+def _turn_cost(s: TicketSnapshot, e: ev.TurnCost) -> TicketSnapshot:
+    return replace(s, turn_usd=max(0.0, e.usd))
 
 
 def _corrected(s: TicketSnapshot, e: ev.CostCorrected) -> TicketSnapshot:
@@ -141,12 +162,12 @@ def _limits(s: TicketSnapshot, e: ev.LimitsChanged) -> TicketSnapshot:
         max_turns=e.max_turns,
         budget_turns=e.budget_turns,
         budget_tokens=e.budget_tokens,
-        pending=None,
+        pending=_mark_after(s, "budget"),
     )
 
 
 def _priority(s: TicketSnapshot, e: ev.PriorityChanged) -> TicketSnapshot:
-    return replace(s, priority=e.priority, pending=None)
+    return replace(s, priority=e.priority, pending=_mark_after(s, "priority"))
 
 
 def _pending(s: TicketSnapshot, e: ev.VerbPending) -> TicketSnapshot:
@@ -168,20 +189,20 @@ def _closed(s: TicketSnapshot, e: ev.LettersClosed) -> TicketSnapshot:
 
 
 def _rewound(s: TicketSnapshot, e: ev.FilesRewound) -> TicketSnapshot:
-    return replace(s, pending=None, last_activity=e.at)
+    return replace(s, pending=_mark_after(s, "rewind"), last_activity=e.at)
 
 
 def _started_over(s: TicketSnapshot, e: ev.StartedOver) -> TicketSnapshot:
     queued = _moved(s, ev.StateChanged(e.ticket, e.at, State.QUEUED, detail="started over by you", by_operator=True))
     return replace(
         queued,
-        session_id=None,
+        session_id=e.session_id,
         session_instructions=None,
         worktree=None,
         subtype=None,
         terminal_reason=None,
         denials=0,
-        pending=None,
+        pending=_mark_after(s, "start-over"),
         asks=0,
     )
 
@@ -225,7 +246,7 @@ def _spoke(s: TicketSnapshot, e: ev.AgentSpoke) -> TicketSnapshot:
 
 
 def _tool(s: TicketSnapshot, e: ev.ToolCalled) -> TicketSnapshot:
-    return _busy(s, e.at, f"{e.name} {e.summary}".rstrip())
+    return _busy(s, e.at, f"{tool_words(e.name)} {e.summary}".rstrip())
 
 
 def _returned(s: TicketSnapshot, e: ev.ToolReturned) -> TicketSnapshot:
@@ -286,6 +307,7 @@ _REDUCERS: dict[type[ev.Event], Callable[..., TicketSnapshot]] = {
     ev.AskAnswered: _answered,
     ev.AskWithdrawn: _withdrawn,
     ev.GrantUsed: _same,
+    ev.TurnCost: _turn_cost,
     ev.VerbPending: _pending,
     ev.TurnBegan: _same,
     ev.AgentSpoke: _spoke,

@@ -21,7 +21,7 @@ class Letter:
     verb: str
     at: float
     args: Mapping[str, Any] = field(default_factory=dict)
-    """Absolute values."""
+    """What the verb was told, as ``core.verb_args.checked`` returned it."""
     actor: str = ""
     """Who gave it."""
     closed: float | None = None

@@ -14,6 +14,9 @@ from supervisor.core.diffs import Diff
 from supervisor.core.limits import Window
 from supervisor.core.spec import DEFAULT_RESERVE_USD
 
+LIVE: Mapping[str, bool] = MappingProxyType({"live": True})
+"""Metadata of a field that is known only while the supervisor lives, and is not stored."""
+
 
 class State(StrEnum):
     """Where a ticket is in its life. The value is the word the operator reads."""
@@ -41,6 +44,8 @@ class Why(StrEnum):
     CONFLICT = "conflict"
     AUTH = "auth"
     STALLED = "stalled"
+    LEDGER = "ledger"
+    """An effect was not run because the ledger could not be written."""
 
 
 class Mode(StrEnum):
@@ -137,6 +142,8 @@ class TicketSnapshot:
     spent_usd: float = 0.0
     estimated_usd: float = 0.0
     """The part of ``spent_usd`` that is an estimate for attempts which died without a result."""
+    turn_usd: float = field(default=0.0, metadata=LIVE)
+    """What the turn under way has cost so far by its messages: an estimate beside ``spent_usd``."""
     budget_usd: float | None = None
     reserve_usd: float = 0.0
     """Kept free below the budget: what the file says, or the largest API call seen when it was last started."""
@@ -180,6 +187,21 @@ class TicketSnapshot:
     def headroom_usd(self) -> float | None:
         """What the ticket may still spend; None without a budget, negative after an overshoot."""
         return None if self.budget_usd is None else self.budget_usd - self.spent_usd
+
+    @property
+    def so_far_usd(self) -> float:
+        """What the ticket has cost, the turn under way included; see ``is_estimate``."""
+        return self.spent_usd + self.turn_usd
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether some of ``so_far_usd`` was not reported by a result."""
+        return self.estimated_usd > 0 or self.turn_usd > 0
+
+    @property
+    def left_usd(self) -> float | None:
+        """What is left of the budget right now, the turn under way included; None without a budget."""
+        return None if self.headroom_usd is None else self.headroom_usd - self.turn_usd
 
     @property
     def is_short(self) -> bool:
@@ -297,7 +319,11 @@ class BatchTotals:
     name: str = ""
     slots: int = 1
     counts: Mapping[State, int] = field(default_factory=dict)
+    needs_you: int = 0
+    """How many things wait for the operator, as ``core.waiting`` counts them: failed tickets are among them."""
     spent_usd: float = 0.0
+    turn_usd: float = 0.0
+    """What the turns under way have cost so far, an estimate beside ``spent_usd``."""
     budget_usd: float | None = None
     starting_paused: bool = False
     notice: str = ""

@@ -85,9 +85,9 @@ def sort_key(sort: Sort, ticket: TicketSnapshot, now: float) -> float:
         case Sort.STATE:
             return _RANK[ticket.state]
         case Sort.COST:
-            return -round(ticket.spent_usd, _DIGITS)
+            return -round(ticket.so_far_usd, _DIGITS)
         case Sort.HEADROOM:
-            left = ticket.headroom_usd
+            left = ticket.left_usd
             return math.inf if left is None else round(left, _DIGITS)
         case Sort.AGE:
             age = under_way_s(ticket, now)

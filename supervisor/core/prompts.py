@@ -126,6 +126,11 @@ def alone(ticket: TicketSpec, parent: str, parents_prompt: str) -> str:
     return f"{ticket.prompt}\n\n---\nThis ticket was forked from {parent}, whose task was:\n\n{parents_prompt}"
 
 
+def lost_effect(words: str) -> str:
+    """Return what is told of an effect that was not run because it could not be written down."""
+    return f"{words}. That has been seen to: call it again if it is still wanted."
+
+
 def continue_after(
     reason: str | None,
     ticket: TicketSpec,
@@ -172,7 +177,8 @@ def _aside(ticket: TicketSpec, *, changed: bool, effects: tuple[str, ...], news:
     return parts
 
 
-def verify_failed(command: str, exit_code: int | None, output: str) -> str:
-    """Return the prompt that hands a failed check back to the agent."""
+def verify_failed(ticket: TicketSpec, exit_code: int | None, output: str) -> str:
+    """Return the prompt that hands the ticket's failed check back to the agent; no exit code says it took too long."""
+    command = " ".join(ticket.verify or ())
     ending = "ran out of time" if exit_code is None else f"ended with exit code {exit_code}"
     return f"The check `{command}` {ending}. Fix the cause and finish the ticket.\n\nIts output:\n{output}"

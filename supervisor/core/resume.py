@@ -7,8 +7,12 @@ of a resumed session is a failed resume and may be retried once in a fresh sessi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from supervisor.core.model import Outcome
+
+if TYPE_CHECKING:
+    from supervisor.core.events import TurnEnded
 
 LIMIT_SUBTYPES = frozenset({"error_max_turns", "error_max_budget_usd"})
 LIMIT_REASONS = frozenset({"max_turns", "budget_exhausted"})
@@ -51,6 +55,11 @@ def classify(e: Ending) -> Outcome:
     if e.resumed and not e.agent_started and _refused(e):
         return Outcome.FAILED_RESUME
     return Outcome.FAILED_RUN if e.has_result else Outcome.CRASHED
+
+
+def is_success(turn: TurnEnded) -> bool:
+    """Return whether a result says that the agent finished."""
+    return not turn.is_error and turn.terminal_reason == "completed"
 
 
 def _refused(e: Ending) -> bool:

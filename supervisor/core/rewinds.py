@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_NAMED = 40
 """Most files that the history, and the agent, are told by name."""
 _WORDS = 60
+_BEFORE_REWIND = "how they were before the rewind"
+"""Where an undo of a rewind goes back to."""
 
 
 class Source(StrEnum):
@@ -133,7 +135,14 @@ def undone_to(events: Sequence[ev.Event]) -> str:
     earlier = next((e for e in before if isinstance(e, ev.FilesRewound | ev.StartedOver | ev.PromptStored)), None)
     if isinstance(earlier, ev.FilesRewound) and last is not None and earlier.snapshot == last.left:
         return earlier.to
-    return "how they were before they were last taken back"
+    return _BEFORE_REWIND
+
+
+def rewound_words(files: str, to: str) -> str:
+    """Return in a sentence what became of some files, such as ``4 files``, that were taken back to somewhere."""
+    if to == _BEFORE_REWIND:
+        return f"rewind undone: {files} as before it"
+    return f"{files} taken back to {to}"
 
 
 def started_over_at(events: Iterable[ev.Event]) -> float | None:
@@ -170,6 +179,24 @@ def last_files(events: Iterable[ev.Event]) -> str:
             case ev.StartedOver():
                 known = ""
     return known
+
+
+def can_be_gone_back_to(events: Iterable[ev.Event]) -> frozenset[str]:
+    """Return the commits that a rewind, an undo or a lost worktree may need: all but what agents left long ago.
+
+    Those kept before a rewind and a start over also hold what the operator took back, commits included.
+    """
+    found: set[str] = set()
+    last = ""
+    for event in events:
+        match event:
+            case ev.PromptStored(snapshot=commit) | ev.StartedOver(snapshot=commit):
+                found.add(commit)
+            case ev.FilesRewound(snapshot=before, left=after):
+                found |= {before, after}
+            case ev.AttemptEnded(snapshot=commit):
+                last = commit or last
+    return frozenset(found | {last} - {""})
 
 
 def gaps(events: Sequence[ev.Event], prompt: str | None = None) -> tuple[tuple[Gap, ...], bool]:

@@ -142,14 +142,21 @@ class Prices:
 
     def learn(self, model_usage: Mapping[str, Mapping[str, float]] | None) -> None:
         """Take the price of every model that a result reports with tokens and a cost."""
-        for model, use in (model_usage or {}).items():
-            weight, cost = _weight(_wire_names(use)), _amount(use.get("costUSD"))
-            if weight > 0 and cost > 0:
-                self._by_model[_plain(model)] = cost / weight
+        for model, use in priced(model_usage or {}).items():
+            self._by_model[model] = _amount(use.get("costUSD")) / _weight(_wire_names(use))
 
     def of(self, model: str) -> float | None:
         """Return the price of one input token of ``model``, or None if no result has shown it yet."""
         return self._by_model.get(_plain(model))
+
+
+def priced(model_usage: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    """Return those of a ``model_usage`` that tell a price, with tokens and a cost, by the model's plain name."""
+    return {
+        _plain(model): use
+        for model, use in model_usage.items()
+        if _weight(_wire_names(use)) > 0 and _amount(use.get("costUSD")) > 0
+    }
 
 
 def _wire_names(use: Mapping[str, object]) -> dict[str, int]:

@@ -1,12 +1,14 @@
-"""What verbs are told beside their tickets: checked once, made absolute once, for every way they come in.
+"""What verbs are told beside their tickets: checked once, for every way they come in.
 
-``checked`` takes what a shell or a dialog sent and returns what the letter will hold: absolute values, so that carrying
-a letter out twice is the same as once.
+``checked`` takes what a shell or a dialog sent and returns what the letter will hold. A letter is closed by the change
+that carries it out, so what it adds to a limit is added once; ``limits`` says what that makes of a ticket's limits, and
+is asked when the letter is carried out, not when it is sent: two that raise a budget at once both count.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core.verbs import BUDGET, FORK, MESSAGE, PRIORITY, REWIND
@@ -76,32 +78,56 @@ def _message(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:
 
 
 def _budget(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
-    """Absolute: ``budget_usd``, or ``raise_usd`` on top of what it has; turns and tokens likewise.
+    """Only what is told: ``budget_usd`` (None for no budget) or ``raise_usd`` on top of what it has then, and turns.
 
-    ``max_turns`` is for each prompt, ``budget_turns`` and ``budget_tokens`` are for all attempts; those two are among
-    the answers where they are told, or where the ticket has them.
+    ``max_turns`` is for each prompt, ``budget_turns`` and ``budget_tokens`` are for all attempts.
     """
-    budget, more = _number(told, "budget_usd", 0, MAX_USD), _number(told, "raise_usd", -MAX_USD, MAX_USD)
-    turns, altogether = _whole(told, "max_turns", 1, MAX_TURNS), _altogether(ticket, told)
-    says_turns = turns is not None or any(told.get(name) is not None for name in altogether)
-    if budget is None and more is None and not says_turns and not _flag(told, "no_budget"):
+    sums = {
+        "budget_usd": _number(told, "budget_usd", 0, MAX_USD),
+        "raise_usd": _number(told, "raise_usd", -MAX_USD, MAX_USD),
+    }
+    if sums["raise_usd"] is not None:
+        del sums["budget_usd"]
+    counts = {
+        "max_turns": _whole(told, "max_turns", 1, MAX_TURNS),
+        "budget_turns": _whole(told, "budget_turns", 1, MAX_TURNS),
+        "budget_tokens": _whole(told, "budget_tokens", 1, MAX_TOKENS),
+    }
+    args: Args = {name: value for name, value in (sums | counts).items() if value is not None}
+    if _flag(told, "no_budget"):
+        args = {name: value for name, value in args.items() if name not in sums} | {"budget_usd": None}
+    if not args:
         raise BadArgs("say a sum, as in 2.50 or +1, or how many turns")
-    if more is not None:
+    limits(ticket, args)
+    return args
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one ticket; None for none."""
+
+    budget_usd: float | None
+    max_turns: int | None
+    """For each prompt."""
+    budget_turns: int | None
+    """Over all attempts."""
+    budget_tokens: int | None
+    """Over all attempts."""
+
+
+def limits(ticket: TicketSnapshot, args: Mapping[str, Any]) -> Limits:
+    """Return the limits that a ticket has once a ``budget`` letter with ``args`` is carried out. Raises BadArgs."""
+    budget = args.get("budget_usd", ticket.budget_usd)
+    if "raise_usd" in args:
         if ticket.budget_usd is None:
             raise BadArgs(f"{ticket.id} has no budget that could be raised")
-        budget = max(0.0, ticket.budget_usd + more)
-    if _flag(told, "no_budget"):
-        budget = None
-    elif budget is None:
-        budget = ticket.budget_usd
-    return {"budget_usd": budget, "max_turns": ticket.max_turns if turns is None else turns, **altogether}
-
-
-def _altogether(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
-    """Return the limits over all attempts that are told, or that the ticket has."""
-    turns, tokens = _whole(told, "budget_turns", 1, MAX_TURNS), _whole(told, "budget_tokens", 1, MAX_TOKENS)
-    found = {"budget_turns": turns or ticket.budget_turns, "budget_tokens": tokens or ticket.budget_tokens}
-    return {name: value for name, value in found.items() if value is not None}
+        budget = min(MAX_USD, max(0.0, ticket.budget_usd + args["raise_usd"]))
+    return Limits(
+        budget,
+        args.get("max_turns", ticket.max_turns),
+        args.get("budget_turns", ticket.budget_turns),
+        args.get("budget_tokens", ticket.budget_tokens),
+    )
 
 
 def _priority(_: TicketSnapshot, told: Mapping[str, Any]) -> Args:

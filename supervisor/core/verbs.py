@@ -62,7 +62,10 @@ def _message(ticket: TicketSnapshot) -> str | None:
 
 
 def _resume(ticket: TicketSnapshot) -> str | None:
-    return None if _rests(ticket) else f"{_says(ticket)}: only a resting ticket can be resumed"
+    if _rests(ticket):
+        return None
+    sooner = "; it goes on by itself, or at once if you interrupt it first" if ticket.state is State.PARKED else ""
+    return f"{_says(ticket)}: only a resting ticket can be resumed{sooner}"
 
 
 def _begun(ticket: TicketSnapshot, what: str) -> str | None:

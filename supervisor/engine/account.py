@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from supervisor.engine.context import Engine
     from supervisor.engine.treasury import Allowance
 
+_SHOW_S = 1.0
+"""Between two looks at what a turn has cost so far: all its messages are added up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreported:
@@ -46,6 +49,7 @@ class Account:
         self._corrected = 0.0
         """By how much an earlier attempt cost more than was booked when this one's cap was fixed."""
         self._is_open = False
+        self._shown = -math.inf
 
     async def opened(self, session_id: str, baseline_usd: float) -> ev.CostCorrected | None:
         """Return what a session's baseline tells of the attempt before, if there was one. Raises StoreError."""
@@ -62,6 +66,16 @@ class Account:
         engine.purse.spent(self._ticket.id, turn.cost_usd)
         engine.largest_calls[model] = max(turn.largest_call_usd, engine.largest_calls.get(model, 0.0))
         self._since, self._spent = after(turn), self._spent + turn.cost_usd
+
+    def show(self, usage: UsageMeter) -> None:
+        """Let the board show what the turn under way has cost so far, once in a while; where its price is known."""
+        now = self._engine.running()
+        if now < self._shown + _SHOW_S:
+            return
+        self._shown = now
+        usd = usage.estimate(self._engine.prices)
+        if usd:
+            self._engine.board.apply(ev.TurnCost(self._ticket.id, self._engine.clock(), usd))
 
     def limit(self, usage: UsageMeter) -> str:
         """Return which limit stops the ticket, in words; empty while none does. For between turns and calls.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from supervisor.core.board import Board
     from supervisor.core.effects import EffectRecord
+    from supervisor.core.errors import StoreError
     from supervisor.core.model import TicketSnapshot
     from supervisor.engine.context import Engine
 
@@ -30,6 +31,8 @@ class AttemptAsker:
         self._waiting: dict[str, EffectRecord] = {}
         self.stuck: EffectRecord | None = None
         """The effect that nobody knows the end of: the ticket stops for it."""
+        self.lost = ""
+        """Which effect was not run because the ledger could not be written, in words: the ticket stops for it too."""
 
     def said(self) -> str:
         """Return what the model said last."""
@@ -58,6 +61,15 @@ class AttemptAsker:
     def is_stuck(self, record: EffectRecord) -> None:
         """Note that the ticket has to stop."""
         self.stuck = record
+
+    def is_lost(self, effect: str, fault: StoreError) -> None:
+        """Note that the ticket has to stop, and cannot be done: it would be without an effect that was asked for."""
+        self.lost = f'effect "{effect}" was not run: {fault}'
+
+    @property
+    def has_to_stop(self) -> bool:
+        """Whether an effect stops the ticket."""
+        return self.stuck is not None or bool(self.lost)
 
 
 def _unless_asked(thought: int) -> Callable[[TicketSnapshot], bool]:

@@ -84,23 +84,16 @@ class Batch:
         """Carry out a decision about an effect. Never blocks; ``answered`` gets None, or why it was refused."""
         desk = self.engine.desk
         decide = desk.once_more if once_more else desk.rule
-
-        async def go() -> None:
-            try:
-                await decide(ruling)
-            except SupervisorError as refusal:
-                answered(str(refusal))
-            else:
-                answered(None)
-
-        self._group.start_soon(go)
+        self._decide(lambda: decide(ruling), answered)
 
     def answer(self, answer: AskAnswer, answered: Callable[[str | None], None]) -> None:
         """Answer what an agent asks. Never blocks; ``answered`` gets None, or why it was refused."""
+        self._decide(lambda: self.engine.asks.answer(answer), answered)
 
+    def _decide(self, carry_out: Callable[[], Awaitable[object]], answered: Callable[[str | None], None]) -> None:
         async def go() -> None:
             try:
-                await self.engine.asks.answer(answer)
+                await carry_out()
             except SupervisorError as refusal:
                 answered(str(refusal))
             else:
@@ -152,6 +145,16 @@ class Batch:
         else:
             self.engine.holds.clear(_PAUSE)
         self.board.announce(starting_paused=on)
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a setting of the screen's, also for after a restart. Never blocks; a full disk is told in the notice."""
+        self._group.start_soon(self._remember, name, value)
+
+    async def _remember(self, name: str, value: str) -> None:
+        try:
+            await self.engine.journal.store.keep_setting(name, value)
+        except StoreError as error:
+            self.board.announce(notice=f"a restart will not know your {name}: {error}")
 
     async def _keep_pause(self, on: bool) -> None:
         try:
@@ -274,8 +277,7 @@ async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: Ticke
     board = Board(BatchTotals(spec.name, spec.slots, budget_usd=spec.budget_usd))
     board.restore(await store.snapshots())
     prices = Prices()
-    for usage in await store.prices():
-        prices.learn(usage)
+    prices.learn(await store.prices())
     watermark = None if launch.recorder else Watermark(state_dir, users_directory())
     ledger = Ledger(store.database, secrets=secrets_of(spec.effects), watermark=watermark)
     desk = EffectDesk(ledger, board, spec.effects)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.engine.process import end_group
+from supervisor.engine.process import end_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,9 +55,7 @@ async def run(
             with anyio.move_on_after(timeout_s):
                 code = await process.wait()
         finally:
-            end_group(process.pid)
-            with anyio.CancelScope(shield=True):
-                await process.aclose()
+            await end_command(process)
     return Finished(code, await anyio.to_thread.run_sync(_tail, log, start))
 
 

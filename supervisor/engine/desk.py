@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.core.effects import EffectRecord, EffectState, EffectView
+from supervisor.core.effects import Answer, EffectRecord, EffectState, EffectView
+from supervisor.core.errors import StoreError
 from supervisor.core.rulings import Decision, DecisionVerb
 from supervisor.store.owner import is_proved_dead
 
@@ -70,9 +72,15 @@ class EffectDesk:
         return orphans
 
     async def claim(self, request: EffectRequest) -> Claim:
-        """Claim an effect; see ``Ledger.claim``."""
+        """Claim an effect; see ``Ledger.claim``. Where it cannot be shown it is not run, and is written off."""
         claim = await self.ledger.claim(request)
-        await self._show(claim.record)
+        try:
+            await self._show(claim.record)
+        except StoreError as fault:
+            if claim.answer is Answer.MINE:
+                with suppress(StoreError):  # else it is found without an end at the next start
+                    await self.ledger.settle(claim.record, EffectState.REFUSED, error=f"it was not run: {fault}")
+            raise
         return claim
 
     async def settle(

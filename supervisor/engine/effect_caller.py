@@ -36,6 +36,8 @@ class Asker(Protocol):
     """Root of the ticket's lineage."""
     stuck: EffectRecord | None
     """The effect that stopped it."""
+    lost: str
+    """Which effect was not run because the ledger could not be written, in words; empty where none was."""
 
     def said(self) -> str:
         """Return what the model said just before."""
@@ -53,6 +55,10 @@ class Asker(Protocol):
         """Nobody knows whether the effect happened: the ticket stops."""
         ...
 
+    def is_lost(self, effect: str, fault: StoreError) -> None:
+        """An effect could not be written down, and so was not run: the ticket stops, or it would end without it."""
+        ...
+
 
 class EffectCaller:
     """Answers the effect calls of one attempt."""
@@ -65,7 +71,7 @@ class EffectCaller:
 
     async def call(self, spec: EffectSpec, payload: dict[str, Json]) -> ToolAnswer:
         """Do what the model asks for, at most once. Never raises for what the model did wrong."""
-        if self._asker.stuck is not None:
+        if self._asker.stuck is not None or self._asker.lost:
             return ToolAnswer("Nothing was done: another effect has to be settled first. Stop here.", is_error=True)
         self.active += 1
         try:
@@ -73,7 +79,9 @@ class EffectCaller:
         except (KeyFault, ValueError, TypeError) as fault:
             return ToolAnswer(f"Nothing was done: {fault}. Correct the input and call again.", is_error=True)
         except StoreError as fault:
-            return ToolAnswer(f"Nothing was done: the ledger cannot be written ({fault}).", is_error=True)
+            self._asker.is_lost(spec.name, fault)
+            words = f"Nothing was done: the ledger cannot be written ({fault}). Stop here; the operator sees to it."
+            return ToolAnswer(words, is_error=True)
         finally:
             self.active -= 1
 

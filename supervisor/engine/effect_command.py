@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.engine.process import end_group, identify
+from supervisor.engine.process import end_command, identify
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -79,9 +79,7 @@ async def run(
             code = await process.wait()
             group.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
     finally:
-        end_group(process.pid)
-        with anyio.CancelScope(shield=True):
-            await process.aclose()
+        await end_command(process)
     return Ran(code, _text(output), _text(error))
 
 

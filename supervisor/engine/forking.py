@@ -63,6 +63,25 @@ async def fork(engine: Engine, letter: Letter) -> str:
     return f"forked as {child}"
 
 
+async def begin_again(engine: Engine, fork: Fork, letter: Letter) -> str | None:
+    """Make another copy of the conversation that a fork began with, and return its session.
+
+    Of its own first session, whose file still begins so, or of its parent's. None where neither is there any more: it
+    then begins without one. Raises OSError.
+    """
+    session, home = str(uuid.uuid5(_SESSIONS, letter.id)), engine.launch.config_dir
+    for source in (fork.session_id, fork.parent_session):
+        path = await anyio.to_thread.run_sync(transcripts.find, home, source)
+        if path is None:
+            continue
+        conversation = await anyio.to_thread.run_sync(conversations.read, path)
+        cut = next((point for point in conversation.cuts if point.uuid == fork.cut), None)
+        if cut is not None:
+            await anyio.to_thread.run_sync(conversations.copy, path, conversation, cut, session)
+            return session
+    return None
+
+
 async def load(engine: Engine) -> None:
     """Take in the forks of earlier starts. One whose lineage is not in the file any more stays as it is.
 

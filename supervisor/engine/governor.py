@@ -7,6 +7,7 @@ operator and answers for those who start agents. A key that is refused holds all
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -266,6 +267,12 @@ def is_keyless(ticket: TicketSnapshot) -> bool:
 def cause(status: int | None) -> str:
     """Return in words what is wrong with the API."""
     return f"API {status}" if status else "API unreachable"
+
+
+def fault(status: int | None, words: str) -> str:
+    """Return the cause and what was said of it: the CLI's ``API Error: 400`` before the words would say it twice."""
+    said = re.sub(rf"^API Error:?( {status}\b)?:? *", "", words)
+    return f"{cause(status)}: {said}" if said else cause(status)
 
 
 def window_words(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What was said before this run: the end of a session's own file, as entries of a transcript.
+"""What was said before this run: the end of a session's own file, and what the store knows besides, as entries.
 
 The file is the CLI's and its format is not documented (seen with CLI 2.1.332), so every line is read with care: what
 is not understood is passed over. A session may have said 500 MB; the file is read from its end, and only as far back
@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from supervisor.core.board import ENTRY_CHARS, TRANSCRIPT_CHARS
 from supervisor.core.model import Entry, EntryKind, PromptKind
+from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS
 from supervisor.engine import transcripts
 from supervisor.engine.backwards import lines_backwards
 from supervisor.engine.translate import compaction, describe_call, describe_result, fallback
@@ -39,7 +39,11 @@ _Maker = Callable[[dict[str, Any], float, Kinds], Iterator[Entry]]
 
 
 def load_history(
-    config_dir: Path, session_id: str, kinds: Kinds | None = None, before: float = math.inf
+    config_dir: Path,
+    session_id: str,
+    kinds: Kinds | None = None,
+    before: float = math.inf,
+    told: Iterable[Entry] = (),
 ) -> tuple[Entry, ...]:
     """Return the end of a session's conversation. Blocks: call it in a thread. Never raises for what a file holds.
 
@@ -48,10 +52,11 @@ def load_history(
         session_id: The session.
         kinds: Why each prompt of ours was sent, by its uuid.
         before: Seconds since the epoch; what was said later is left out, since it was heard live.
+        told: What the store tells of the same time, oldest first, such as results of turns: the CLI does not write
+            those down. What comes before the first thing the file tells is left out.
 
     Returns:
-        At most 400 entries and as many characters as a transcript keeps, oldest first, numbered up to -1. Results of
-        turns are not among them: the CLI does not write them down.
+        At most 400 entries and as many characters as a transcript keeps, oldest first, numbered up to -1.
     """
     try:
         path = transcripts.find(config_dir, session_id)
@@ -61,6 +66,8 @@ def load_history(
     entries: list[Entry] = []
     for file, nested in files:
         entries += _tail(file, kinds or {}, before, nested)
+    since = min((entry.at for entry in entries), default=-math.inf)
+    entries += [entry for entry in told if since <= entry.at < before]
     entries.sort(key=lambda entry: entry.at)
     kept = _newest(reversed(entries))
     return tuple(replace(entry, seq=number - len(kept)) for number, entry in enumerate(reversed(kept)))

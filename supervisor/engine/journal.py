@@ -59,6 +59,20 @@ class Journal:
             self.board.apply(event)
         return True
 
+    async def derive(self, ticket: str, make: Callable[[TicketSnapshot], Event | None]) -> Event | None:
+        """Write and apply a lasting event that is made of what the ticket is when its turn comes; return the event.
+
+        Nothing else about the ticket is written in between, so that two changes by a difference both count. Where
+        ``make`` returns None nothing is done. Raises as ``emit`` does, and what ``make`` raises.
+        """
+        async with self._locks[ticket]:
+            event = make(self.board[ticket])
+            if event is not None:
+                self._check(event)
+                await self.store.append(event, self.board.preview(event))
+                self.board.apply(event)
+        return event
+
     async def emit_all(self, *events: Event) -> None:
         """Write lasting events, of one ticket or several, in one transaction, then apply them to the board in order.
 

@@ -18,7 +18,7 @@ from supervisor.core import events as ev
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.letters import Letter
 from supervisor.core.model import State
-from supervisor.core.verb_args import BadArgs, checked
+from supervisor.core.verb_args import BadArgs, checked, limits
 from supervisor.core.verbs import (
     BUDGET,
     BY_NAME,
@@ -32,12 +32,12 @@ from supervisor.core.verbs import (
     START_OVER,
 )
 from supervisor.engine import forking, rewinding
-from supervisor.engine.attempt import Wanted
-from supervisor.engine.runner import RESTS
+from supervisor.engine.wishes import RESTS, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from supervisor.core.model import TicketSnapshot
     from supervisor.core.verbs import Verb
     from supervisor.engine.context import Engine
     from supervisor.engine.journal import Journal
@@ -230,7 +230,7 @@ async def carry_out(engine: Engine, letter: Letter, *, idle: bool = True) -> tup
         return True, await handler(engine, letter)
     except StoreError:
         raise
-    except (SupervisorError, OSError) as error:
+    except (SupervisorError, BadArgs, OSError) as error:
         return False, str(error)
     except Exception as error:  # a bug of ours in one verb must stop neither the others nor every later start
         log.exception("%s of ticket %s", letter.verb, letter.ticket)
@@ -256,15 +256,23 @@ async def _priority(engine: Engine, letter: Letter) -> str:
 
 
 async def apply_setting(journal: Journal, letter: Letter, at: float) -> str:
-    """Set what a letter about limits or priority says; return what holds now. Raises StoreError."""
+    """Set what a letter about limits or priority says; return what holds now. Raises StoreError, BadArgs."""
     ids = (letter.id,)
     if letter.verb == PRIORITY.name:
         event = ev.PriorityChanged(letter.ticket, at, int(letter.args["priority"]), ids)
         await journal.emit(event)
         return f"priority {event.priority}"
-    budget, turns = letter.args.get("budget_usd"), letter.args.get("max_turns")
-    in_all, tokens = letter.args.get("budget_turns"), letter.args.get("budget_tokens")
-    await journal.emit(ev.LimitsChanged(letter.ticket, at, budget, turns, ids, in_all, tokens))
+
+    def change(ticket: TicketSnapshot) -> ev.LimitsChanged:
+        to = limits(ticket, letter.args)
+        return ev.LimitsChanged(ticket.id, at, to.budget_usd, to.max_turns, ids, to.budget_turns, to.budget_tokens)
+
+    await journal.derive(letter.ticket, change)
+    return _limits_in_words(journal.board[letter.ticket])
+
+
+def _limits_in_words(ticket: TicketSnapshot) -> str:
+    budget, turns, in_all, tokens = ticket.budget_usd, ticket.max_turns, ticket.budget_turns, ticket.budget_tokens
     words = ["no budget" if budget is None else f"budget ${budget:.2f}"]
     words += [f"at most {turns} turns a prompt"] if turns is not None else []
     words += [f"{in_all} turns in all"] if in_all is not None else []

@@ -16,18 +16,18 @@ import anyio
 from supervisor.core import ask_news, prompts
 from supervisor.core import events as ev
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
+from supervisor.core.resume import is_success
 from supervisor.core.rewinds import started_over_at, untold
-from supervisor.core.verbs import MESSAGE
 from supervisor.engine import effect_facts, transcripts
-from supervisor.engine.attempt import Plan, is_success
 from supervisor.engine.git import git
+from supervisor.engine.messages import next_message
+from supervisor.engine.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from supervisor.core.forks import Fork
-    from supervisor.core.letters import Letter
     from supervisor.core.spec import TicketSpec
     from supervisor.engine.context import Engine
 
@@ -49,6 +49,18 @@ def _begins_anew(event: ev.Event) -> bool:
     """Return whether an agent finished a prompt here, or the operator took the ticket up again."""
     finished = isinstance(event, ev.TurnEnded) and is_success(event)
     return finished or isinstance(event, ev.StartedOver) or (isinstance(event, ev.StateChanged) and event.by_operator)
+
+
+def _lost_effects(events: Sequence[ev.Event]) -> tuple[str, ...]:
+    """Return what the agent is told of an effect since the last prompt that could not be written down."""
+    lost = ""
+    for event in events:
+        match event:
+            case ev.AttemptEnded():
+                lost = event.lost or lost
+            case ev.PromptStored() | ev.StartedOver():
+                lost = ""
+    return (prompts.lost_effect(lost),) if lost else ()
 
 
 class Planner:
@@ -85,8 +97,8 @@ class Planner:
         if path is None:
             return await self._again_under(session, prompt)
         fork = self._engine.forks.get(self._ticket.id)
-        if fork is not None and prompt is None and session == fork.session_id:
-            return self._forked(fork)
+        if fork is not None and (prompt is None or prompt.at < (await self._over() or 0.0)):
+            return self._forked(fork, session)
         facts = await anyio.to_thread.run_sync(transcripts.read, path, prompt.uuid if prompt else None, 0.0)
         return await self._resume(session, prompt, facts.has_prompt)
 
@@ -95,14 +107,14 @@ class Planner:
             Mode.FRESH, session, str(uuid.uuid4()), PromptKind.TASK, self._alone.prompt, None, self._fingerprint
         )
 
-    def _forked(self, fork: Fork) -> Plan:
-        """Begin a fork in its copy of its parent's conversation."""
+    def _forked(self, fork: Fork, session: str) -> Plan:
+        """Begin a fork in its copy of its parent's conversation, at first and when it was started over."""
         place = self._engine.worktrees.path
         whence = prompts.Whence(fork.parent, str(place(fork.parent)), str(place(fork.child)), fork.files_as_of)
         effects = (*self._effects(), *effect_facts.not_shared(self._engine, fork.child))
         text = prompts.forked(self._ticket, whence, effects)
         return Plan(
-            Mode.FORK, fork.session_id, str(uuid.uuid4()), PromptKind.TASK, text, fork.parent_session, self._fingerprint
+            Mode.FORK, session, str(uuid.uuid4()), PromptKind.TASK, text, fork.parent_session, self._fingerprint
         )
 
     @property
@@ -150,7 +162,7 @@ class Planner:
                 return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, text, session, self._fingerprint)
         last = (await self.attempts() or (None,))[-1]
         cut_off = _CUT_OFF.get(last.outcome) if last and last.outcome else None
-        letter = await self._message()
+        letter = await next_message(self._engine.journal, self._ticket.id)
         if letter is not None:
             text = prompts.message(
                 str(letter.args["text"]), self._ticket, cut_off, changed=changed, effects=self._effects(), news=news
@@ -160,18 +172,14 @@ class Planner:
         text = prompts.continue_after(cut_off, self._ticket, changed=changed, effects=self._effects(), news=news)
         return self._continue(session, PromptKind.CONTINUE, text)
 
-    async def _message(self) -> Letter | None:
-        """Return the oldest message of the operator's that the agent has not been given."""
-        if not self._snapshot.messages:
-            return None
-        letters = await self._engine.journal.store.open_letters(self._ticket.id)
-        return next((letter for letter in letters if letter.verb == MESSAGE.name), None)
-
     async def _news(self) -> tuple[str, ...]:
-        """Return what happened since the last prompt that the agent does not know of: answers, and files rewound."""
+        """Return what happened since the last prompt that the agent does not know of.
+
+        Answers, effects that it may ask for again, and files rewound.
+        """
         events = await self._engine.journal.store.events(self._ticket.id)
-        rewound, answers = untold(events), await self._answers(events)
-        return answers if rewound is None else (*answers, prompts.rewound(rewound.to, rewound.files, rewound.more))
+        rewound, news = untold(events), (*await self._answers(events), *_lost_effects(events))
+        return news if rewound is None else (*news, prompts.rewound(rewound.to, rewound.files, rewound.more))
 
     async def _answers(self, events: Sequence[ev.Event]) -> tuple[str, ...]:
         """Return the answers of the operator that the agent has not heard, as it is told of them."""

@@ -12,14 +12,14 @@ import anyio
 
 from supervisor.core import events as ev
 from supervisor.core.model import State, TicketSnapshot, Why
-from supervisor.engine import outlook, settling
-from supervisor.engine.attempt import Wanted
+from supervisor.engine import outlook, pruning, settling
 from supervisor.engine.governor import API, KEY, is_keyless
 from supervisor.engine.groups import task_group
 from supervisor.engine.mailroom import Mailroom
 from supervisor.engine.parking import Parking
 from supervisor.engine.runner import NO_MONEY, Runner
 from supervisor.engine.treasury import allowance, raise_limits
+from supervisor.engine.wishes import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from supervisor.core.effects import EffectRecord
     from supervisor.engine.context import Engine
     from supervisor.engine.treasury import Allowance
-
-_DEAD_END = {State.FAILED, State.CANCELLED}
 
 
 class Pool:
@@ -122,9 +120,9 @@ class Pool:
     async def _loop(self, stay: bool) -> None:
         for ticket in [t.id for t in self.board if t.state is State.NEEDS_YOU]:
             await self._place(ticket)  # the operator may have answered before we began
-        await self._explain_the_blocked()
         while not (self._stopping and not self._runners):
             self._wake = anyio.Event()
+            await self._explain_the_blocked()
             self._engine.governor.look()
             await self._release_parked()
             await self._start_what_fits()
@@ -259,17 +257,17 @@ class Pool:
 
     async def _afterwards(self, ticket: str) -> None:
         await self._place(ticket)  # the operator may have answered while it was going to rest
-        await self._explain_the_blocked()
         await outlook.announce(self._engine, self.slots)
+        await pruning.prune(self._engine, ticket)
 
     async def _explain_the_blocked(self) -> None:
         """Tickets that wait for one that will not be done say so."""
         for ident in [t.id for t in self.board.rows() if t.state is State.QUEUED]:
             ticket = self.board[ident]
-            other = self.blocker(ticket)
+            dead, other = self.board.waiting.blocker(ticket), self.blocker(ticket)
             if other is None:
                 continue
-            detail = f"{'blocked by' if self.board[other].state in _DEAD_END else 'after'} {other}"
+            detail = f"after {other}" if dead is None else f"blocked by {dead.id}"
             if ticket.detail != detail:
                 await self._move(ident, State.QUEUED, State.QUEUED, detail)
 

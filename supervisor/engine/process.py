@@ -23,6 +23,8 @@ from supervisor.core.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from anyio.abc import Process
+
 TERM_GRACE_S = 5.0
 """How long a process gets between TERM and KILL."""
 _POLL_S = 0.02
@@ -204,6 +206,13 @@ def end_group(pid: int) -> None:
     """End a process group of ours, whatever is left of it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+
+
+async def end_command(process: Process) -> None:
+    """End a command of ours that leads a process group, with all of the group, and see it gone. Never cut short."""
+    end_group(process.pid)
+    with anyio.CancelScope(shield=True):
+        await process.aclose()
 
 
 _PYTHON_LAUNCHER = """\

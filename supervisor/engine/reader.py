@@ -10,6 +10,7 @@ import anyio
 
 from supervisor.core.errors import SupervisorError
 from supervisor.core.rewinds import Source
+from supervisor.core.transcript import told
 from supervisor.engine import changes, forking, history, rewinding, transcripts
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class Reader:
         """Return what lasts of what happened, to one ticket or to all of them, in order."""
         return await self.engine.journal.store.events(ticket)
 
+    async def setting(self, name: str) -> str:
+        """Return what was kept for the whole batch under a name; empty where nothing was."""
+        return await self.engine.journal.store.setting(name)
+
     async def spec(self, ticket: str) -> TicketSpec | None:
         """Return what a ticket is: of the file's, or a fork; None where the file does not name it any more."""
         return self.engine.specs.get(ticket)
@@ -73,13 +78,20 @@ class Reader:
         return f"{text}\n… the rest is not shown" if is_cut else text
 
     async def history(self, ticket: str, before: float = math.inf) -> tuple[Entry, ...]:
-        """Return the end of a ticket's conversation from its session's own file, as far as it was said ``before``."""
+        """Return the end of a ticket's conversation, as far as it was said ``before``.
+
+        Words come from its session's own file, results of turns, checks and verbs from the store.
+        """
         session = self.engine.board[ticket].session_id
         if session is None:
             return ()
         kinds = {prompt.uuid: prompt.kind for prompt in await self.prompts(ticket)}
-        config_dir = self.engine.launch.config_dir
-        return await anyio.to_thread.run_sync(history.load_history, config_dir, session, kinds, before)
+        events, config_dir = await self.events(ticket), self.engine.launch.config_dir
+
+        def load() -> tuple[Entry, ...]:
+            return history.load_history(config_dir, session, kinds, before, told(events))
+
+        return await anyio.to_thread.run_sync(load)
 
     async def cuts(self, ticket: str) -> tuple[Cut, ...]:
         """Return where a fork may cut a ticket's conversation, oldest first."""

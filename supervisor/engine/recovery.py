@@ -18,9 +18,8 @@ from supervisor.core.usage import UsageMeter
 from supervisor.core.verbs import BY_NAME, INTERRUPT, MESSAGE, RESUME
 from supervisor.engine import mailroom
 from supervisor.engine.account import Unreported, after, settle
-from supervisor.engine.attempt import Wanted
 from supervisor.engine.process import ProcessId, end_all, identify, is_alive, marked, stop
-from supervisor.engine.runner import RESTS
+from supervisor.engine.wishes import RESTS, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

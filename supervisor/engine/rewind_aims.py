@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.core.errors import SupervisorError
 from supervisor.core.rewinds import Checkpoint, Source, last_taken_back, prompt_words, undone_to
-from supervisor.engine import changes
+from supervisor.engine import changes, own_worktree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Now:
     """A tree or a commit."""
     left_out: tuple[LeftOut, ...] = ()
     is_gone: bool = False
-    """The worktree's directory is missing; the state is its branch's."""
+    """The worktree's directory is missing; the state is what it would be made again with."""
 
 
 async def checkpoints(engine: Engine, ticket: str) -> tuple[Checkpoint, ...]:
@@ -75,12 +75,16 @@ async def changed_since(engine: Engine, ticket: str, points: Sequence[Checkpoint
 
 
 async def files_now(engine: Engine, ticket: str) -> Now:
-    """Return the ticket's files as they are; of a worktree that is gone, those of its branch. Raises WorktreeError."""
+    """Return the ticket's files as they are; of a worktree that is gone, those that it would be made again with.
+
+    Raises WorktreeError.
+    """
     worktree = engine.worktrees.path(ticket)
     if worktree.is_dir():
         state = await engine.snapshots.current(worktree)
         return Now(worktree, state.tree, state.left_out)
-    return Now(engine.spec.repo, f"refs/heads/{engine.worktrees.branch(ticket)}", is_gone=True)
+    kept = await own_worktree.would_hold(engine, ticket)
+    return Now(engine.spec.repo, kept or f"refs/heads/{engine.worktrees.branch(ticket)}", is_gone=True)
 
 
 async def find_aim(engine: Engine, ticket: str, source: Source, to: str) -> Aim:
@@ -95,11 +99,13 @@ async def find_aim(engine: Engine, ticket: str, source: Source, to: str) -> Aim:
     if source is Source.UNDO:
         return await _undo(engine, ticket, to)
     if source is Source.BASE:
-        commit = engine.board[ticket].base_commit
+        fork = engine.forks.get(ticket)
+        commit = fork.files if fork is not None else engine.board[ticket].base_commit
         if commit is None:
             raise SupervisorError(f"{ticket} has not begun: it has no files yet")
         first = next(iter(await engine.journal.store.prompts(ticket)), None)
-        return Aim(source, "how they were at the beginning", commit, 0.0, first.uuid if first else None)
+        to = "how they were at the beginning" if fork is None else "how they were when it was forked"
+        return Aim(source, to, commit, 0.0, first.uuid if first else None)
     point = next((p for p in await checkpoints(engine, ticket) if to in (p.uuid, str(p.number))), None)
     if point is None:
         raise SupervisorError(f"{ticket} has no such prompt: choose one of its checkpoints")

@@ -53,7 +53,7 @@ async def preview(engine: Engine, ticket: str, to: str, source: Source | str = S
     outside, known = await _outside(engine, ticket, aim, now, found)
     notes = [_NOTES[source]]
     if now.is_gone:
-        notes.append("The worktree is gone: it is made again from its branch first.")
+        notes.append("The worktree is gone: it is made again first, with what was last kept of it.")
     return RewindPreview(
         ticket,
         source,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from supervisor.core import events as ev
 from supervisor.core.changes import LeftOut
 from supervisor.core.errors import SupervisorError
-from supervisor.core.rewinds import MAX_NAMED, Source, named
+from supervisor.core.rewinds import MAX_NAMED, Source, named, rewound_words
 from supervisor.core.text import safe_line
-from supervisor.engine import changes
+from supervisor.engine import changes, forking, own_worktree
 from supervisor.engine.checkpoints import checked, connected, copy_away, inside, its_worktree, not_kept
 from supervisor.engine.git import slug
 from supervisor.engine.rewind_aims import changed_since, checkpoints, find_aim
@@ -69,8 +69,8 @@ async def rewind(engine: Engine, letter: Letter) -> str:
 async def start_over(engine: Engine, letter: Letter) -> str:
     """Begin a ticket again: files, branch and index as at the base, and no session. Effects keep their keys.
 
-    The branch's commits stay reachable: the snapshot taken before is a child of the last of them.
-    Raises SupervisorError.
+    A fork begins again where it was forked: with those files, and another copy of that conversation. The branch's
+    commits stay reachable: the snapshot taken before is a child of the last of them. Raises SupervisorError, OSError.
     """
     ticket = letter.ticket
     async with engine.custody.of(ticket):
@@ -78,12 +78,13 @@ async def start_over(engine: Engine, letter: Letter) -> str:
         aim = await find_aim(engine, ticket, Source.BASE, "")
         worktree = await _worktree(engine, ticket)
         before = await _keep(engine, letter, worktree)
-        spec = engine.specs.get(ticket)
+        spec, fork = engine.specs.get(ticket), engine.forks.get(ticket)
+        session = None if fork is None else await forking.begin_again(engine, fork, letter)
         async with _put_back(engine, ticket, worktree, before):
             restored = await engine.snapshots.seed(worktree, aim.commit)
-            await engine.worktrees.begin_anew(ticket, aim.commit)
+            await engine.worktrees.begin_anew(ticket, aim.commit if fork is None else fork.start)
             await engine.worktrees.copy(ticket, spec.copy if spec else ())
-        await engine.journal.emit(ev.StartedOver(ticket, engine.clock(), before.commit, (letter.id,)))
+        await engine.journal.emit(ev.StartedOver(ticket, engine.clock(), before.commit, (letter.id,), session))
     words = f"starts over; what was there is kept in snapshot {before.commit[:12]}"
     return words + _left_words(restored.left)
 
@@ -95,15 +96,17 @@ def _refuse_effects(engine: Engine, ticket: str) -> None:
 
 
 async def _worktree(engine: Engine, ticket: str) -> Path:
-    """Return the ticket's worktree; one whose directory is gone is made again, and set up at the next start."""
+    """Return the ticket's worktree; one whose directory is gone is made again, and set up at the next start.
+
+    It then has the files as they were last kept, so that what is about to be taken back can be undone.
+    """
     path = engine.worktrees.path(ticket)
     if path.is_dir():
         return path
-    known, spec = engine.board[ticket], engine.specs.get(ticket)
-    base = (spec.base if spec else None) or engine.spec.base
-    if known.worktree is not None:
+    if engine.board[ticket].worktree is not None:
         await engine.journal.emit(ev.WorktreeLost(ticket, engine.clock()))
-    return (await engine.worktrees.ensure(ticket, base, known.base_commit, spec.copy if spec else ())).path
+    tree, _ = await own_worktree.find_or_make(engine, ticket)
+    return tree.path
 
 
 async def _keep(engine: Engine, letter: Letter, worktree: Path) -> Snapshot:
@@ -176,7 +179,7 @@ async def _conclude(engine: Engine, letter: Letter, aim: Aim, before: Snapshot, 
     await engine.journal.emit(
         ev.FilesRewound(*at, to, before.commit, files[:MAX_NAMED], (letter.id,), more, left=done.left)
     )
-    says = f"{count} taken back to {to}" + _left_words(done.not_back)
+    says = rewound_words(count, to) + _left_words(done.not_back)
     return says + (f"; files that git does not keep were copied to {done.copies}" if done.copies else "")
 
 

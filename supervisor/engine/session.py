@@ -1,8 +1,9 @@
 """The adapter to the Claude Agent SDK.
 
-The adapter is the whole safe recipe in one place. It owns the client, one reader that never stops and never waits for
-the screen or the disk, and the end of the process: a client is closed exactly once, shielded, and its process is seen
-to be gone.
+It owns the client, one reader that never stops and never waits for the screen or the disk, and the end of the process:
+a client is closed exactly once, shielded, and its process is seen to be gone. With what a process is started, how tool
+requests are answered and what the SDK's errors mean stands in ``session_options``, ``tool_requests`` and
+``session_faults``.
 """
 
 from __future__ import annotations
@@ -17,37 +18,28 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from supervisor.core.rewinds import EditRewind
-from supervisor.engine import control, tool_rules
-from supervisor.engine.agent import EXIT_PLAN_MODE, Connected, Failure, SessionFailed, SessionStart, ToolRequest
-from supervisor.engine.process import MARK, ProcessId, end_all, families, identify, marked, stop
+from supervisor.engine import control
+from supervisor.engine.agent import Connected, Failure, SessionFailed, SessionStart
+from supervisor.engine.process import ProcessId, end_all, families, identify, marked, stop
+from supervisor.engine.session_faults import PARSER, explain, is_of_the_parser, unread
+from supervisor.engine.session_options import options
+from supervisor.engine.tool_requests import ToolRequests
 from supervisor.engine.translate import Translator
-from supervisor.engine.untrusted import bounded, status
+from supervisor.engine.untrusted import bounded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+    from claude_agent_sdk import ClaudeSDKClient
 
     from supervisor.core.events import Event
     from supervisor.core.usage import UsageMeter
+    from supervisor.engine.session_options import MayUse
 
-MAX_LINE_BYTES = 64 << 20
-"""Longest line read from the CLI. The SDK's default of 1 MiB kills the client on a large edit or result."""
 _STDERR_LINES = 60
 _READER_S = 2.0
 """How long a failed write waits for the reader to learn why."""
-_BEYOND_THE_TICKET = (
-    "ListAgents", "SendMessage", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList",
-    "ScheduleWakeup", "Workflow",
-)  # fmt: skip
-"""Tools that reach past the ticket: other sessions, other worktrees, later times."""
-_SETTINGS = '{"cleanupPeriodDays": 3650, "useAutoModeDuringPlan": false}'
-"""Transcripts are swept after 30 days by default; ours are what a resume needs. In plan mode the CLI would rather pay a
-model to judge commands than ask us."""
-
-
-_PARSER = "claude_agent_sdk._internal.message_parser"
 _reading: ContextVar[Translator | None] = ContextVar("_reading", default=None)
 
 
@@ -70,7 +62,7 @@ def load_sdk() -> Any:
     if not any(isinstance(h, _SdkLog) for h in log.handlers):
         log.addHandler(_SdkLog())
         log.propagate = False
-        logging.getLogger(_PARSER).setLevel(logging.DEBUG)
+        logging.getLogger(PARSER).setLevel(logging.DEBUG)
     return claude_agent_sdk
 
 
@@ -130,7 +122,8 @@ class ClaudeSession:
         sdk = await anyio.to_thread.run_sync(load_sdk)
         if not self._start.cwd.is_dir():
             raise SessionFailed(Failure(f"the working directory {self._start.cwd} is missing", own_mistake=True))
-        client = sdk.ClaudeSDKClient(self._options(sdk))
+        chosen = options(self._start, self._on_stderr, self._may_use(sdk))
+        client = sdk.ClaudeSDKClient(sdk.ClaudeAgentOptions(**chosen))
         try:
             await client.connect()
             self._client = client
@@ -144,76 +137,19 @@ class ClaudeSession:
             raise SessionFailed(self._explain(error, sdk)) from error
         return Connected(self._process, self._baseline)
 
-    def _options(self, sdk: Any) -> ClaudeAgentOptions:
-        s = self._start
-        preset = {"type": "preset", "preset": "claude_code"}
-        which = {"resume": s.session_id} if s.resume else {"session_id": s.session_id}
-        servers, tools = _effect_tools(s)
-        options: ClaudeAgentOptions = sdk.ClaudeAgentOptions(
-            **which,
-            cwd=s.cwd,
-            cli_path=s.cli,
-            env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", "DISABLE_AUTOUPDATER": "1", MARK: s.session_id, **s.env},
-            settings=_SETTINGS,
-            setting_sources=["project"] if s.project_instructions else [],
-            strict_mcp_config=True,
-            mcp_servers=servers,
-            system_prompt={**preset, "append": s.rules} if s.rules else preset,
-            verbatim_prompts=True,
-            max_buffer_size=MAX_LINE_BYTES,
-            stderr=self._on_stderr,
-            enable_file_checkpointing=True,
-            extra_args={"replay-user-messages": None},
-            model=s.model,
-            fallback_model=s.fallback_model,
-            permission_mode=s.permission_mode,
-            allowed_tools=[*s.allowed_tools, *tools],
-            disallowed_tools=[*_BEYOND_THE_TICKET, *s.disallowed_tools],
-            max_turns=s.max_turns,
-            max_budget_usd=s.cap_usd,
-            include_partial_messages=s.partial_messages,
-            can_use_tool=self._may_use if s.asker is not None else None,
-        )
-        return options
-
-    async def _may_use(self, tool: str, given: dict[str, Any], context: Any) -> Any:
-        """Answer the CLI, which waits for it as long as it takes. What goes wrong here costs one call, not the turn."""
-        sdk, asker = load_sdk(), self._start.asker
-        assert asker is not None
-        try:
-            rules = tool_rules.suggested(tool, context.suggestions)
-            answer = await asker.ask(self._request(tool, given, context, rules))
-        except anyio.get_cancelled_exc_class():
-            self._translator.given_up.add(context.tool_use_id)
-            raise
-        except Exception as error:
-            self._on_stderr(f"tool request: {type(error).__name__}: {error}")
-            return sdk.PermissionResultDeny(message="Nothing was done: the operator could not be asked.")
-        if not answer.allowed:
-            return sdk.PermissionResultDeny(message=answer.message, interrupt=answer.stop)
-        if tool == EXIT_PLAN_MODE:
-            self._translator.mode = "default"
-        updates = _updates(sdk, tool, rules) if answer.for_session else None
-        return sdk.PermissionResultAllow(updated_input=dict(answer.input or given), updated_permissions=updates)
-
-    def _request(
-        self, tool: str, given: dict[str, Any], context: Any, rules: tuple[tool_rules.Rule, ...]
-    ) -> ToolRequest:
-        return ToolRequest(
-            tool=tool,
-            input=given,
-            tool_use_id=context.tool_use_id or "",
-            reason=context.decision_reason or "",
-            rules=tuple(map(str, rules)),
-            agent=context.agent_id,
-            planning=(self._translator.mode or self._start.permission_mode) == "plan",
-        )
+    def _may_use(self, sdk: Any) -> MayUse | None:
+        if self._start.asker is None:
+            return None
+        return ToolRequests(sdk, self._start, self._start.asker, self._translator, self._on_stderr).may_use
 
     def _on_stderr(self, line: str) -> None:
         self._stderr.append(bounded(line, 2000))
 
     async def read(self) -> None:
-        """Read until the agent's stream ends; a message that cannot be parsed is counted and skipped."""
+        """Read until the agent's stream ends; a message that cannot be parsed is counted and skipped.
+
+        Unless it is the result that is waited for: no other one will come, so the stream ends there with a failure.
+        """
         sdk = load_sdk()
         _reading.set(self._translator)
         try:
@@ -224,10 +160,13 @@ class ClaudeSession:
                             self._send.send_nowait(event)
                     return
                 except Exception as error:
-                    if not _is_of_the_parser(error):
+                    if not is_of_the_parser(error):
                         raise
                     self._translator.unknown += 1
                     self._send.send_nowait(self._translator.note(f"unreadable message: {error}", is_error=True))
+                    if self._translator.is_awaited(unread(error)):
+                        self._failure = Failure(bounded(f"the agent's result cannot be read: {error}", 1000))
+                        return
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # closed from our side
         except Exception as error:
@@ -330,60 +269,4 @@ class ClaudeSession:
         return unanswered or self._failure is not None or self._process is None
 
     def _explain(self, error: Exception, sdk: Any) -> Failure:
-        if isinstance(error, sdk.ResultError):
-            words = "; ".join(error.errors) or error.result or str(error)
-            return Failure(
-                bounded(words, 1000),
-                exit_code=error.exit_code,
-                subtype=bounded(error.subtype, 100) or None,
-                terminal_reason=bounded(error.terminal_reason, 100) or None,
-                api_error_status=status(error.api_error_status),
-            )
-        if isinstance(error, sdk.ProcessError):
-            told = self._stderr[-1] if self._stderr else ""
-            return Failure(
-                bounded(told or f"the agent's process ended with exit code {error.exit_code}", 1000),
-                own_mistake=_is_own_mistake(told),
-                exit_code=error.exit_code,
-            )
-        causes = (error, error.__cause__)
-        mistake = any(isinstance(e, sdk.CLINotFoundError | OSError) for e in causes) or "Working directory" in str(
-            error
-        )
-        return Failure(bounded(f"{error}".split("\n", 1)[0] or type(error).__name__, 1000), own_mistake=mistake)
-
-
-def _is_of_the_parser(error: Exception) -> bool:
-    """Whether one message was to blame. Seen with SDK 0.2.189: only missing fields become its MessageParseError.
-
-    A field of another type raises TypeError or AttributeError as it comes, which the place alone tells from the end
-    of the stream.
-    """
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    return place is not None and place.tb_frame.f_globals.get("__name__") == _PARSER
-
-
-def _effect_tools(start: SessionStart) -> tuple[dict[str, Any], list[str]]:
-    """Return the MCP servers of a session and the tools of theirs that need no permission prompt."""
-    if start.caller is None or not start.effects:
-        return {}, []
-    from supervisor.engine import effect_tools
-
-    server = effect_tools.server(start.effects, start.caller)
-    return {effect_tools.SERVER: server}, effect_tools.tool_names(start.effects)
-
-
-def _updates(sdk: Any, tool: str, rules: tuple[tool_rules.Rule, ...]) -> list[Any]:
-    """Return what is allowed until the session ends: any other place would write into the worktree's settings."""
-    if tool == EXIT_PLAN_MODE:
-        return [sdk.PermissionUpdate(type="setMode", mode="acceptEdits", destination="session")]
-    values = [sdk.types.PermissionRuleValue(rule.tool, rule.content) for rule in rules]
-    return [sdk.PermissionUpdate(type="addRules", rules=values, behavior="allow", destination="session")]
-
-
-def _is_own_mistake(told: str) -> bool:
-    """Some refusals at start are told only on standard error, as prose; position cannot tell them from a stale id."""
-    prose = ("unknown option", "already in use", "Invalid session ID", "cannot be used with")
-    return any(words in told for words in prose)
+        return explain(sdk, error, self._stderr[-1] if self._stderr else "")

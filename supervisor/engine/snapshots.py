@@ -11,6 +11,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -19,6 +20,9 @@ from supervisor.core.errors import WorktreeError
 from supervisor.engine.git import git, git_config, run_git, slug
 from supervisor.engine.own_index import OwnIndex
 from supervisor.engine.restoring import set_back
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_FILE_BYTES = 100_000_000
 """Larger files are left out: they would be stored again at every prompt after a change."""
@@ -93,11 +97,24 @@ class Snapshots:
         found = [_snapshot(*fields[i : i + 5]) for i in range(0, len(fields) - 4, 5)]
         return tuple(sorted(found, key=lambda one: _number(one.ref)))
 
-    async def drop(self, ticket: str) -> None:
-        """Forget the ticket's snapshots; git removes what they alone held when it next cleans up."""
-        gone = "".join(f"delete {one.ref}\n" for one in await self.list(ticket))
-        (await run_git(self._repo, "update-ref", "--stdin", env=_ENV, feed=gone.encode())).checked()
-        self._newest.pop(ticket, None)
+    async def drop(self, ticket: str, chosen: Sequence[Snapshot] | None = None) -> None:
+        """Forget some of the ticket's snapshots, or all; git removes what they alone held when it next cleans up.
+
+        Raises WorktreeError; all of them are kept then.
+        """
+        found = await self.list(ticket) if chosen is None else chosen
+        gone = "".join(f"delete {one.ref} {one.commit}\n" for one in found)
+        if gone:
+            (await run_git(self._repo, "update-ref", "--stdin", env=_ENV, feed=gone.encode())).checked()
+        if chosen is None:
+            self._newest.pop(ticket, None)
+
+    def newest(self, ticket: str) -> int:
+        """Return the number of the last snapshot that was taken of a ticket since the start; 0 where none was.
+
+        Numbers are never given twice, so a ticket has at most so many.
+        """
+        return self._newest.get(ticket, 0)
 
     async def adopt(self, ticket: str, commit: str) -> str:
         """Let a ticket keep another one's snapshot too, whatever becomes of that one, and return its ref."""

@@ -18,7 +18,7 @@ from supervisor.engine import figures
 from supervisor.engine.untrusted import as_json, bounded, listed, number, status, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from supervisor.core.diffs import Diff
 
@@ -246,10 +246,22 @@ class Translator:
 
     def _is_ours(self, message: Any) -> bool:
         """After a resume a ghost may come first: a result of the last process's work that answers no prompt of ours."""
-        named = [message.user_message_uuid, *listed(message.user_message_uuids, _MOST_LISTED)]
-        if any(isinstance(uuid, str) for uuid in named):
+        named = _named(message.user_message_uuid, message.user_message_uuids)
+        if named:
             return self.prompt_uuid in named
         return message.origin is None and (message.is_error or whole(message.num_turns) > 0)
+
+    def is_awaited(self, line: Mapping[str, Any]) -> bool:
+        """Return whether a message, as the CLI sent it, is the result of the prompt that has had none."""
+        if line.get("type") != "result" or self.prompt_uuid is None or self.answered:
+            return False
+        named = _named(line.get("user_message_uuid"), line.get("user_message_uuids"))
+        return self.prompt_uuid in named if named else line.get("origin") is None
+
+
+def _named(one: object, several: object) -> list[str]:
+    """Return the prompts that a result says it answers."""
+    return [uuid for uuid in (one, *listed(several, _MOST_LISTED)) if isinstance(uuid, str)]
 
 
 def _denied(denial: object) -> str:

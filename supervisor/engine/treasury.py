@@ -93,17 +93,21 @@ async def raise_limits(engine: Engine, ticket: TicketSpec, *, turns: bool = Fals
     """
     if ticket.on_limit != "raise" or not _batch_can_pay(engine, ticket):
         return False
-    now, at = engine.board[ticket.id], engine.clock()
-    usd, most = now.budget_usd, now.max_turns
-    if turns:
-        most = _more_turns(ticket, now)
-        says = f"at most {most} turns a prompt, no longer {now.max_turns}"
-    else:
-        usd = _more_money(engine, ticket, now)
-        says = f"budget ${usd or 0.0:.2f}, no longer ${now.budget_usd or 0.0:.2f}"
-    if (most if turns else usd) is None:
+    at, before = engine.clock(), engine.board[ticket.id]
+
+    def more(now: TicketSnapshot) -> ev.LimitsChanged | None:
+        usd = now.budget_usd if turns else _more_money(engine, ticket, now)
+        most = _more_turns(ticket, now) if turns else now.max_turns
+        if (most if turns else usd) is None:
+            return None
+        return ev.LimitsChanged(ticket.id, at, usd, most, (), now.budget_turns, now.budget_tokens)
+
+    if await engine.journal.derive(ticket.id, more) is None:
         return False
-    await engine.journal.emit(ev.LimitsChanged(ticket.id, at, usd, most, (), now.budget_turns, now.budget_tokens))
+    now = engine.board[ticket.id]
+    says = f"budget ${now.budget_usd or 0.0:.2f}, no longer ${before.budget_usd or 0.0:.2f}"
+    if turns:
+        says = f"at most {now.max_turns} turns a prompt, no longer {before.max_turns}"
     await engine.journal.emit(ev.Noted(ticket.id, at, f"a limit was reached and raised by itself: {says}"))
     return True
 

@@ -90,6 +90,7 @@ class Worktrees:
         """
         async with self._lock:
             path, ref = self.path(ticket), f"refs/heads/{self.branch(ticket)}"
+            await self._unlock(self.branch(ticket))
             if await git(path, "symbolic-ref", "-q", "HEAD", check=False) != ref:
                 await self._back_to_branch(path, ref, base_commit)
             await git(path, "-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--mixed", base_commit)
@@ -147,6 +148,7 @@ class Worktrees:
         draft = path.with_name(f".new-{path.name}")
         await self._discard_draft(draft)
         await self._forget(path)
+        await self._unlock(branch)
         exists = await git(self._repo, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False)
         where = [str(draft), branch] if exists else ["-b", branch, str(draft), await self._commit(base)]
         try:
@@ -168,6 +170,16 @@ class Worktrees:
         recorded = path.parent.resolve() / path.name  # git follows links before it notes a path
         if f"worktree {recorded}" in listed.splitlines() and not path.exists():
             await git(self._repo, "worktree", "remove", "--force", *force, str(recorded), check=not force)
+
+    async def _unlock(self, branch: str) -> None:
+        """Remove the lock of a ticket's branch. No agent is on it now, so it is of a git that was killed.
+
+        git locks a branch for milliseconds and takes its lock along when it is asked to end. One that is killed leaves
+        it, and every later git refuses.
+        """
+        shared = await git(self._repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
+        lock = Path(shared, "refs", "heads", f"{branch}.lock")
+        await anyio.to_thread.run_sync(lambda: lock.unlink(missing_ok=True))
 
     async def _discard_draft(self, draft: Path) -> None:
         """Remove what an interrupted start left: no agent has ever worked in it.

@@ -1,10 +1,16 @@
-"""A copy of a batch's database and ticket file, made beside a running supervisor and checked before it counts."""
+"""A copy of a batch's database, ticket file and conversations, made beside a running supervisor and checked before it
+counts; and the way back, into a state directory that holds nothing yet.
+
+Conversations lie in a backup as in a configuration directory of Claude Code, ``projects/*/<session>.jsonl``, below a
+name that says which one they came from. Who makes the backup knows where those directories are.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +26,7 @@ from supervisor.store.health import open_readonly
 from supervisor.store.watermark import sync_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 DATABASE = "state.db"
 
@@ -35,15 +41,24 @@ class Backup:
     """What is in it."""
     size: int
     """Bytes, all files together."""
+    conversations: int = 0
+    """How many tickets' conversations are in it."""
+    missing: int = 0
+    """How many tickets have one that could not be found."""
 
 
-def back_up(state_dir: Path, ticket_file: Path | None, target: Path) -> Backup:
+Find = Callable[[str], "tuple[str, Path] | None"]
+"""Returns a session's file and the name of the directory that it is kept under; None where there is none."""
+
+
+def back_up(state_dir: Path, ticket_file: Path | None, target: Path, find: Find | None = None) -> Backup:
     """Copy a batch to a directory that does not exist yet; it appears there only when it is whole and on the disk.
 
     Args:
         state_dir: the batch's state directory; a supervisor may be writing to it.
         ticket_file: copied too, where it is given.
         target: the new directory.
+        find: finds the conversations, to which agents may be writing; None leaves them out.
 
     Raises:
         StoreError: something is there already, or it cannot be written.
@@ -62,16 +77,94 @@ def back_up(state_dir: Path, ticket_file: Path | None, target: Path) -> Backup:
             _copy_database(source, whole / DATABASE)
             if ticket_file is not None:
                 shutil.copyfile(ticket_file, whole / ticket_file.name)
+            sessions = _sessions(whole / DATABASE) if find is not None else ()
+            found = [place for session in sessions if find is not None and (place := find(session)) is not None]
+            for home, conversation in found:
+                copy_conversation(conversation, whole / home)
             files = tuple(sorted(p.name for p in whole.iterdir()))
-            size = sum(_sync(whole / name) for name in files)
-            sync_directory(whole)
-            whole.rename(target)
-        sync_directory(target.parent)
+            size = _settle(whole, target)
     except sqlite3.Error as error:
         raise store_error(source, error) from error
     except OSError as error:
         raise StoreError(f"{error.filename or target}: {error.strerror or error}", "name another directory") from error
-    return Backup(target, files, size)
+    return Backup(target, files, size, len(found), len(sessions) - len(found))
+
+
+def restore(source: Path, state_dir: Path, homes: Mapping[str, Path]) -> int:
+    """Put a backup into a state directory that does not exist or is empty; return how many conversations were put back.
+
+    Nothing is written over: a conversation that is there already stays as it is.
+
+    Args:
+        source: the backup.
+        state_dir: appears only when it is whole and on the disk.
+        homes: where conversations go that were kept under these names; those under another name are left out. One that
+            lies in ``state_dir`` appears with it.
+
+    Raises:
+        StoreError: something is there already, there is no such backup, or it cannot be written.
+        DamagedError: the backup's database is damaged.
+    """
+    if state_dir.exists() and (not state_dir.is_dir() or any(state_dir.iterdir())):
+        raise StoreError(f"{state_dir} is not empty, and nothing is written over", "move it away, then try again")
+    if not (source / DATABASE).exists():
+        raise StoreError(f"{source} holds no backup", "name a directory that `supervise backup` has made")
+    count = 0
+    try:
+        state_dir.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".restore-", dir=state_dir.parent) as work:
+            whole = Path(work) / "whole"
+            whole.mkdir(mode=0o700)
+            (whole / ".gitignore").write_text("*\n")
+            _copy_database(source / DATABASE, whole / DATABASE)
+            for name, home in homes.items():
+                inside = whole / home.relative_to(state_dir) if home.is_relative_to(state_dir) else home
+                for conversation in sorted((source / name / "projects").glob("*/*.jsonl")):
+                    count += copy_conversation(conversation, inside)
+            _settle(whole, state_dir)
+    except sqlite3.Error as error:
+        raise store_error(source / DATABASE, error) from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or state_dir}: {error.strerror or error}", "nothing was restored") from error
+    return count
+
+
+def copy_conversation(source: Path, home: Path) -> bool:
+    """Copy a session's file, and what the CLI keeps beside it, unless it is there; return whether it was copied.
+
+    A line that is still being written is left out. Raises OSError.
+    """
+    target = home / "projects" / source.parent.name / source.name
+    if target.exists():
+        return False
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = source.with_suffix("")
+    if beside.is_dir():
+        shutil.copytree(beside, target.with_suffix(""), symlinks=True, dirs_exist_ok=True)
+    draft = target.with_suffix(".new")
+    draft.touch(mode=0o600)
+    with source.open("rb") as lines, draft.open("wb") as out:
+        out.writelines(line for line in lines if line.endswith(b"\n"))
+    draft.rename(target)
+    return True
+
+
+def _sessions(database: Path) -> tuple[str, ...]:
+    with closing(sqlite3.connect(str(database))) as copy:
+        rows = copy.execute("SELECT session_id FROM tickets WHERE session_id IS NOT NULL AND attempts > 0").fetchall()
+    return tuple(str(row[0]) for row in rows)
+
+
+def _settle(whole: Path, target: Path) -> int:
+    """Let a directory last, and put it in its place; return how many bytes its files have."""
+    size = 0
+    for directory, _, names in os.walk(whole):
+        place = Path(directory)
+        size += sum(_sync(place / name) for name in names if not (place / name).is_symlink())
+        sync_directory(place)
+    whole.rename(target)
+    sync_directory(target.parent)
+    return size
 
 
 def _copy_database(source: Path, target: Path) -> None:

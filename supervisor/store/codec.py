@@ -51,8 +51,8 @@ def _plain(value: Any) -> Any:
 
 
 def to_row(record: Any) -> dict[str, Any]:
-    """Return a record's fields as columns."""
-    return {f.name: to_column(getattr(record, f.name)) for f in fields(record)}
+    """Return a record's fields as columns, without those that are true only while we live."""
+    return {f.name: to_column(getattr(record, f.name)) for f in fields(record) if "live" not in f.metadata}
 
 
 def from_row(kind: type[T], row: dict[str, Any]) -> T:
@@ -84,7 +84,7 @@ def _reader(hint: Any) -> Any:
     return lambda value: value
 
 
-_EVENT_TYPES: dict[str, type[ev.Event]] = {cls.__name__: cls for cls in ev.Event.__subclasses__()}
+_EVENT_TYPES = {cls.__name__: cls for base in (ev.Event, ev.Lasting) for cls in base.__subclasses__()}
 
 
 RETIRED = frozenset({"Wished", "BudgetChanged"})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlite_utils import Migrations
 
-from supervisor.store import effects_schema
+from supervisor.store import effects_schema, turn_sums
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -151,3 +151,11 @@ def tokens(db: Database) -> None:
     for column in ("budget_turns", "budget_tokens", "file_budget_turns", "file_budget_tokens"):
         db.execute(f"ALTER TABLE tickets ADD COLUMN {column} INTEGER")
     db.execute("ALTER TABLE tickets ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0")
+
+
+@MIGRATIONS(name="0008_turn_sums")
+def sums(db: Database) -> None:
+    """What results have told of prices and calls, summed up: a start need not read all turns."""
+    db.execute("CREATE TABLE model_prices (model TEXT PRIMARY KEY, usage TEXT NOT NULL) STRICT")
+    db.execute("CREATE TABLE largest_calls (model TEXT PRIMARY KEY, usd REAL NOT NULL) STRICT")
+    turn_sums.fill(db)

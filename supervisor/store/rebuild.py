@@ -11,6 +11,7 @@ from sqlite_utils import Database as Connection
 from supervisor.core.board import Board
 from supervisor.core.errors import StoreError
 from supervisor.core.model import State, TicketSnapshot
+from supervisor.store import turn_sums
 from supervisor.store.codec import event_from_row, to_row
 from supervisor.store.driver import sqlite3
 from supervisor.store.migrations import MIGRATIONS
@@ -54,6 +55,7 @@ def rebuild(salvage: Salvage, target: Path) -> Rebuilt:
         with without_triggers(db):
             made = _make_tickets(db, is_certain=read["events"].whole)
             _make_epochs(db)
+            turn_sums.fill(db)
             for name in _without_parents(db) & read.keys():
                 read[name].whole = False
     return Rebuilt(kept, tuple(name for name, table in read.items() if not table.whole), made)

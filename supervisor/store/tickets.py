@@ -3,14 +3,13 @@ the attempt or prompt it concerns are written together or not at all."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from supervisor.core import events as ev
 from supervisor.core.letters import Letter
 from supervisor.core.model import AttemptRecord, PromptRecord, TicketSnapshot
 from supervisor.core.verbs import INTERRUPT
-from supervisor.store import asks, forks, mailbox, settings
+from supervisor.store import asks, forks, mailbox, settings, turn_sums
 from supervisor.store.codec import RETIRED, event_from_row, event_row, from_row, to_column, to_row
 from supervisor.store.database import Database
 
@@ -94,13 +93,13 @@ class TicketStore:
         """Keep a setting of the whole batch. Raises StoreError."""
         await self.database.transact(settings.put, name, value)
 
-    async def prices(self) -> tuple[Mapping[str, Mapping[str, float]], ...]:
-        """Return the ``model_usage`` of every turn that reported one, oldest first."""
-        return await self.database.run(prices)
+    async def prices(self) -> Mapping[str, Mapping[str, float]]:
+        """Return the latest ``model_usage`` of each model that told its price."""
+        return await self.database.run(turn_sums.prices)
 
     async def largest_calls(self) -> dict[str, float]:
         """Return USD of the largest single API call reported, by the model that its ticket names (empty for none)."""
-        return await self.database.run(largest_calls)
+        return await self.database.run(turn_sums.largest_calls)
 
     async def work_times(self, now: float | None = None) -> dict[str, float]:
         """Return for how many seconds agents have worked on each ticket; see the function of that name."""
@@ -177,6 +176,7 @@ def _session_replaced(db: Connection, e: ev.SessionReplaced) -> None:
 
 
 def _turn_ended(db: Connection, e: ev.TurnEnded) -> None:
+    turn_sums.follow(db, e)
     db.execute(
         "UPDATE attempts SET cost_usd = cost_usd + ? WHERE ticket = ? AND number = ?",
         [max(0.0, e.cost_usd), e.ticket, e.number],
@@ -283,24 +283,6 @@ def prompts(db: Connection, ticket: str) -> tuple[PromptRecord, ...]:
     """Return all prompts stored for a ticket, oldest first."""
     rows = db.query("SELECT * FROM prompts WHERE ticket = ? ORDER BY at, rowid", [ticket])
     return tuple(from_row(PromptRecord, row) for row in rows)
-
-
-def prices(db: Connection) -> tuple[Mapping[str, Mapping[str, float]], ...]:
-    """Return the ``model_usage`` of every turn that reported one, oldest first."""
-    sql = (
-        "SELECT json_extract(body, '$.prices') AS prices FROM events"
-        " WHERE type = 'TurnEnded' AND json_extract(body, '$.prices') IS NOT NULL ORDER BY seq"
-    )
-    return tuple(cast("Mapping[str, Mapping[str, float]]", json.loads(row["prices"])) for row in db.query(sql))
-
-
-def largest_calls(db: Connection) -> dict[str, float]:
-    """Return USD of the largest single API call reported, by the model that its ticket names (empty for none)."""
-    sql = (
-        "SELECT coalesce(t.model, '') AS model, max(json_extract(e.body, '$.largest_call_usd')) AS usd"
-        " FROM events e JOIN tickets t ON t.id = e.ticket WHERE e.type = 'TurnEnded' GROUP BY 1"
-    )
-    return {row["model"]: float(row["usd"]) for row in db.query(sql) if row["usd"]}
 
 
 def work_times(db: Connection, now: float | None = None) -> dict[str, float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -30,6 +31,10 @@ NEAR = "ledger.mark"
 """The file's name beside the database."""
 _SLOT = 2048
 """Bytes for one mark; a file holds two, which are written by turns."""
+MOST_MARKS = 1_000
+"""So many batches' marks stay in the user's directory, 4 KB each."""
+_LEDGER = re.compile(r"[0-9a-f]{16}")
+"""How ledgers are named; other things may lie in the same directory."""
 _MOST_WORDS = 250
 """Most characters of a reason; none takes more than six bytes."""
 ACCEPT = "effects are held until you accept it: `supervise doctor --accept-older`"
@@ -111,10 +116,22 @@ class Watermark:
         if far is not None:
             with suppress(OSError):
                 far.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not far.exists():
+                    _make_room(far.parent)
                 _put(far, mark)
 
     def _far(self, ledger: str) -> Path | None:
         return self._users / ledger if self._users is not None else None
+
+
+def _make_room(users: Path) -> None:
+    """Remove the marks of batches whose effects were claimed longest ago, beyond the bound. Raises OSError.
+
+    A copy of such a batch is still known as older by the mark beside its database, unless that was replaced too.
+    """
+    marks = sorted((p for p in users.iterdir() if _LEDGER.fullmatch(p.name)), key=lambda path: path.stat().st_mtime)
+    for old in marks[: max(0, len(marks) - MOST_MARKS + 1)]:
+        old.unlink(missing_ok=True)
 
 
 def _ledger_id(db: Connection) -> str:

@@ -10,7 +10,7 @@ import argparse
 import json
 from importlib import import_module
 
-NAMES = ("board", "latency", "memory", "fold", "opening", "ledger", "money", "restart", "agents")
+NAMES = ("board", "latency", "memory", "fold", "opening", "turns", "ledger", "money", "restart", "agents")
 
 
 def main() -> None:

@@ -430,7 +430,10 @@ def test_a_backup_is_made_once(repo: Path, shell: Shell, tmp_path: Path) -> None
     target = tmp_path / "backup"
     code, out, _ = shell("backup", target, "--file", repo / "tickets.toml")
     size = sum(p.stat().st_size for p in target.iterdir())
-    assert (code, out) == (0, f"{target}: state.db, tickets.toml, {size:,} bytes, found whole\n")
+    assert (code, out) == (
+        0,
+        f"{target}: state.db, tickets.toml, {size:,} bytes, 0 conversations (1 not found), found whole\n",
+    )
     code, out, err = shell("backup", target, "--file", repo / "tickets.toml")
     assert (code, out) == (2, "")
     assert "never writes over anything" in err
@@ -454,7 +457,56 @@ def test_a_backup_that_is_put_back_holds_effects_that_ran_since(repo: Path, shel
     assert look()["marks"][0][0] == "fault"
 
 
-@pytest.mark.parametrize("command", ["doctor", "backup"])
+def test_a_backup_is_put_back_with_its_conversations(repo: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the batch's own configuration directory come back there, the user's where the user has none by now."""
+    state_dir, backup, users = repo / ".supervisor", repo.parent / "backup", repo.parent / "users"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(users))
+    with closing(connect(state_dir / "state.db")) as db:
+        db.execute("UPDATE tickets SET session_id = 'mine', attempts = 1 WHERE id = '001'")
+        db.execute("UPDATE tickets SET session_id = 'own', attempts = 1 WHERE id = '002'")
+    for home, session in ((state_dir / "claude", "own"), (users, "mine")):
+        (home / "projects" / "-place" / session / "subagents").mkdir(parents=True)
+        (home / "projects" / "-place" / f"{session}.jsonl").write_text('{"a": 1}\n{"half')
+        (home / "projects" / "-place" / session / "subagents" / "one.jsonl").write_text("{}\n")
+    data = json.loads(shell("backup", backup, "--file", repo / "tickets.toml", "--json")[1])
+    assert data["files"] == ["claude", "claude-user", "state.db", "tickets.toml"]
+    assert (data["conversations"], data["conversations_missing"]) == (2, 0)
+    code, _, err = shell("restore", backup, "--file", repo / "tickets.toml")
+    assert code == 2
+    assert "is not empty, and nothing is written over: move it away" in err
+    moved = state_dir.rename(repo / "moved")
+    shutil.rmtree(users)
+    code, out, _ = shell("restore", backup, "--file", repo / "tickets.toml")
+    assert (code, out) == (0, f"{state_dir}: restored, with 2 conversations; go on with `supervise run`\n")
+    assert effects(state_dir / "state.db") == effects(moved / "state.db")
+    assert state_dir.stat().st_mode & 0o777 == 0o700
+    assert (state_dir / ".gitignore").read_text() == "*\n"
+    for home, session in ((state_dir / "claude", "own"), (users, "mine")):
+        place = home / "projects" / "-place"
+        assert (place / f"{session}.jsonl").read_text() == '{"a": 1}\n', "what was being written is left out"
+        assert (place / session / "subagents" / "one.jsonl").exists()
+
+
+def test_conversations_may_be_left_out(repo: Path, shell: Shell, tmp_path: Path) -> None:
+    data = json.loads(
+        shell("backup", tmp_path / "b", "--file", repo / "tickets.toml", "--no-conversations", "--json")[1]
+    )
+    assert (data["conversations"], data["conversations_missing"]) == (0, 0)
+
+
+def test_what_is_no_backup_is_not_restored(repo: Path, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    code, _, err = shell("restore", tmp_path / "nothing", "--state-dir", tmp_path / "new")
+    assert code == 2
+    assert "holds no backup" in err
+    shell("backup", tmp_path / "b", "--file", repo / "tickets.toml")
+    ruin(tmp_path / "b" / "state.db", page_with(tmp_path / "b" / "state.db", b"note-0150"))
+    code, _, err = shell("restore", tmp_path / "b", "--state-dir", tmp_path / "new")
+    assert (code, "is not whole" in err or "damaged" in err) == (2, True)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("command", ["doctor", "backup", "restore"])
 def test_help_has_an_example_and_the_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([command, "--help"]) == 0
     said = capsys.readouterr().out

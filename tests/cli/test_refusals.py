@@ -180,3 +180,15 @@ def test_light_commands_load_neither_the_sdk_nor_the_screen(modules: Callable[[s
 def test_the_engine_loads_the_sdk_only_in_a_session(modules: Callable[[str], set[str]]) -> None:
     loaded = modules("import supervisor.engine.batch, supervisor.headless, supervisor.run")
     assert not loaded & {"claude_agent_sdk", "textual", "rich"}
+
+
+@pytest.mark.parametrize(("argv", "code"), [(("check",), 141), (("--help",), 0)], ids=["says", "help"])
+def test_a_reader_that_has_gone_away_is_left_in_peace(repo: Path, argv: tuple[str, ...], code: int) -> None:
+    """As ``| head`` does. What would be said at the very end of Python is not said either."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "supervisor", *argv]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=repo, stdout=write, stderr=subprocess.PIPE, text=True, env=env)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (code, "")

@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def _worked(ident: str, state: State) -> TicketSnapshot:
-    begun = {} if state is S.QUEUED else {"session_id": f"session {ident}", "attempts": 1}
+    begun: dict[str, Any] = {} if state is S.QUEUED else {"session_id": f"session {ident}", "attempts": 1}
     return ticket(ident, state, budget_usd=1.0, **begun)
 
 
@@ -114,6 +114,13 @@ def test_words_may_stand_on_both_sides_of_options(place: Path, shell: Shell) -> 
         (("message",), "say TEXT"),
         (("budget", "005", "much"), '"much" is no sum'),
         (("budget", "005"), "then USD"),
+        (("budget", "005", "006"), '"006" is no sum'),
+        (("budget", "005", "1e9"), "is no sum"),
+        (("budget", "005", "006", "nan"), "is no sum"),
+        (("budget", "005", "+1", "--turns", "5"), '"+1" is no ticket'),
+        (("budget", "005", "$3", "--tokens", "5"), "--usd $3"),
+        (("budget", "--turns", "5"), "name one or more tickets"),
+        (("budget", "005", "--none", "--usd", "5"), "exclude each other"),
         (("priority", "005", "first"), "no whole number"),
         (("fork", "005"), "say what the fork shall do"),
         (("rewind", "005", "--to", "1"), "nobody can be asked here"),
@@ -125,6 +132,35 @@ def test_bad_usage_says_what_is_missing(place: Path, shell: Shell, argv: tuple[s
     assert code in (1, 2)
     assert words in out + err
     assert letters(place) == ()
+
+
+@pytest.mark.parametrize(
+    ("argv", "set_"),
+    [
+        (("005", "006", "--turns", "5"), {"005-paused": (1.0, 5), "006-done": (1.0, 5)}),
+        (("--turns", "5", "005", "006"), {"005-paused": (1.0, 5), "006-done": (1.0, 5)}),
+        (("005", "006", "--turns", "5", "--usd", "+1"), {"005-paused": (2.0, 5), "006-done": (2.0, 5)}),
+        (("005", "006", "--usd", "7"), {"005-paused": (7.0, None), "006-done": (7.0, None)}),
+        (("005", "006", "+.50"), {"005-paused": (1.5, None), "006-done": (1.5, None)}),
+        (("005", "006", "-0.25"), {"005-paused": (0.75, None), "006-done": (0.75, None)}),
+        (("005", "--none"), {"005-paused": (None, None)}),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, tuple) else "",
+)
+def test_which_words_are_tickets_does_not_depend_on_how_they_look(
+    place: Path, shell: Shell, argv: tuple[str, ...], set_: dict[str, tuple[float | None, int | None]]
+) -> None:
+    before = by_id(place)
+    code, _, err = shell("budget", *argv, "--state-dir", place)
+    assert (code, err) == (0, "")
+    changed = {ident: t for ident, t in by_id(place).items() if t != before[ident]}
+    assert {ident: (t.budget_usd, t.max_turns) for ident, t in changed.items()} == set_
+
+
+def test_turns_and_tokens_over_all_attempts_are_set_from_the_shell(place: Path, shell: Shell) -> None:
+    assert shell("budget", "005", "--turns-in-all", "80", "--tokens", "2000000", "--state-dir", place)[0] == 0
+    after = by_id(place)["005-paused"]
+    assert (after.budget_turns, after.budget_tokens, after.budget_usd) == (80, 2_000_000, 1.0)
 
 
 def test_resume_can_raise_the_limits_first(place: Path, shell: Shell) -> None:

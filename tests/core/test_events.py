@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.core import events as ev
 from supervisor.core import fold
-from supervisor.core.board import TRANSCRIPT_CHARS, Board
+from supervisor.core.board import Board
 from supervisor.core.model import TRANSITIONS, EntryKind, State, TicketSnapshot, is_legal
+from supervisor.core.transcript import TRANSCRIPT_CHARS
 from tests.core.events_strategy import any_event, moves, turns
 
 
@@ -126,3 +128,21 @@ def test_a_retry_shows_when_the_api_is_asked_again() -> None:
     assert (board["001"].detail, board["001"].until) == ("API 529, retry 2/4", 18.0)
     board.apply(ev.AgentSpoke("001", 19.0, text="back again"))
     assert (board["001"].detail, board["001"].until) == ("back again", None)
+
+
+RESUMED = ev.StateChanged("001", 2.0, State.QUEUED, by_operator=True, letters=("a",))
+CARRIED_OUT = {
+    "resume": RESUMED,
+    "budget": ev.LimitsChanged("001", 2.0, 5.0, None),
+    "priority": ev.PriorityChanged("001", 2.0, 1),
+    "rewind": ev.FilesRewound("001", 2.0, "as before", "c0ffee"),
+}
+
+
+@pytest.mark.parametrize("verb", CARRIED_OUT)
+def test_a_verb_that_is_carried_out_takes_its_own_mark_and_no_others(verb: str) -> None:
+    """A ticket with a mark is not started: the budget that is on its way may be what it shall go on with."""
+    for pending in CARRIED_OUT:
+        marked = TicketSnapshot("001", state=State.PAUSED, attempts=1, pending=pending)
+        after = fold.reduce(marked, CARRIED_OUT[verb])
+        assert after.pending == (None if pending == verb else pending)

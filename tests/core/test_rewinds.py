@@ -58,7 +58,7 @@ def test_the_last_one_is_what_an_undo_undoes() -> None:
 
 def test_undoing_an_undo_is_doing_it_again() -> None:
     there, undone, again = back("a", "x"), back("b", "a"), back("c", "b")
-    undo = "how they were before they were last taken back"
+    undo = "how they were before the rewind"
     assert undone_to([prompted("p"), there]) == undo
     assert undone_to([prompted("p"), there, undone]) == "to x"
     assert undone_to([prompted("p"), there, undone, again]) == "to a"

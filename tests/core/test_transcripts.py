@@ -5,9 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 from supervisor.core import events as ev
-from supervisor.core.board import ENTRY_CHARS, TRANSCRIPT_CHARS, Board, Transcript
+from supervisor.core.board import Board
 from supervisor.core.diffs import Diff
 from supervisor.core.model import Entry, EntryKind, PromptKind
+from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript
 
 
 def said(count: int, chars: int = 10) -> list[Entry]:

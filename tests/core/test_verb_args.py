@@ -1,4 +1,4 @@
-"""What verbs are told: made absolute once, refused in words."""
+"""What verbs are told: checked once, refused in words."""
 
 from __future__ import annotations
 
@@ -11,32 +11,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.core.model import State, TicketSnapshot
-from supervisor.core.verb_args import MAX_TEXT, BadArgs, checked
+from supervisor.core.verb_args import MAX_TEXT, MAX_USD, BadArgs, Limits, checked, limits
 from supervisor.core.verbs import BUDGET, FORK, INTERRUPT, MESSAGE, PRIORITY, REWIND, VERBS
 
 TICKET = TicketSnapshot("001", state=State.PAUSED, budget_usd=1.0, max_turns=20, created=1.0)
 
 
 @pytest.mark.parametrize(
-    ("told", "args"),
+    ("told", "to"),
     [
-        ({"budget_usd": 2.5}, {"budget_usd": 2.5, "max_turns": 20}),
-        ({"raise_usd": 0.5}, {"budget_usd": 1.5, "max_turns": 20}),
-        ({"raise_usd": -3}, {"budget_usd": 0.0, "max_turns": 20}),
-        ({"max_turns": 40}, {"budget_usd": 1.0, "max_turns": 40}),
-        ({"no_budget": True}, {"budget_usd": None, "max_turns": 20}),
-        ({"budget_turns": 90}, {"budget_usd": 1.0, "max_turns": 20, "budget_turns": 90}),
-        ({"budget_tokens": 5_000}, {"budget_usd": 1.0, "max_turns": 20, "budget_tokens": 5_000}),
+        ({"budget_usd": 2.5}, {"budget_usd": 2.5}),
+        ({"raise_usd": 0.5}, {"budget_usd": 1.5}),
+        ({"raise_usd": -3}, {"budget_usd": 0.0}),
+        ({"max_turns": 40}, {"max_turns": 40}),
+        ({"no_budget": True}, {"budget_usd": None}),
+        ({"no_budget": True, "raise_usd": 1}, {"budget_usd": None}),
+        ({"budget_turns": 90}, {"budget_turns": 90}),
+        ({"budget_tokens": 5_000}, {"budget_tokens": 5_000}),
+        (
+            {"raise_usd": 1, "max_turns": 40, "budget_tokens": 7},
+            {"budget_usd": 2.0, "max_turns": 40, "budget_tokens": 7},
+        ),
     ],
 )
-def test_a_raise_becomes_a_sum(told: dict[str, Any], args: dict[str, Any]) -> None:
-    assert checked(BUDGET, TICKET, told) == args
+@pytest.mark.parametrize("has", [{}, {"budget_turns": 50, "budget_tokens": 9_000}], ids=["few", "many"])
+def test_limits_that_are_not_told_stay(told: dict[str, Any], to: dict[str, Any], has: dict[str, Any]) -> None:
+    ticket = replace(TICKET, **has)
+    before = Limits(1.0, 20, ticket.budget_turns, ticket.budget_tokens)
+    assert limits(ticket, checked(BUDGET, ticket, told)) == replace(before, **to)
 
 
-def test_limits_over_all_attempts_stay_unless_they_are_told() -> None:
-    bounded = replace(TICKET, budget_turns=50, budget_tokens=9_000)
-    args = checked(BUDGET, bounded, {"budget_usd": 2.0, "budget_turns": 60})
-    assert args == {"budget_usd": 2.0, "max_turns": 20, "budget_turns": 60, "budget_tokens": 9_000}
+def test_a_letter_holds_what_was_told_and_not_what_the_ticket_had() -> None:
+    assert checked(BUDGET, TICKET, {"raise_usd": 0.5}) == {"raise_usd": 0.5}
+    assert checked(BUDGET, TICKET, {"max_turns": 40}) == {"max_turns": 40}
 
 
 @pytest.mark.parametrize(
@@ -82,6 +89,8 @@ FIELDS = st.sampled_from(
         "budget_usd",
         "raise_usd",
         "max_turns",
+        "budget_turns",
+        "budget_tokens",
         "no_budget",
         "priority",
         "prompt",
@@ -94,11 +103,15 @@ FIELDS = st.sampled_from(
 
 
 @given(st.sampled_from(VERBS), st.dictionaries(FIELDS, JSON))
-def test_whatever_is_told_is_checked_or_refused_and_what_is_checked_stays_so(verb: Any, told: dict[str, Any]) -> None:
+def test_whatever_is_told_is_checked_or_refused(verb: Any, told: dict[str, Any]) -> None:
     try:
         args = checked(verb, TICKET, told)
     except BadArgs as refusal:
         assert str(refusal)
         return
-    after = replace(TICKET, budget_usd=args.get("budget_usd", 1.0))
-    assert checked(verb, after, args) == args, "carried out twice it is the same as once"
+    if verb is not BUDGET:
+        assert checked(verb, TICKET, args) == args
+        return
+    to = limits(TICKET, args)
+    assert to.budget_usd is None or 0 <= to.budget_usd <= MAX_USD
+    assert all(count is None or count >= 1 for count in (to.max_turns, to.budget_turns, to.budget_tokens))

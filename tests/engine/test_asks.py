@@ -16,9 +16,9 @@ from supervisor.core.rulings import DecisionVerb
 from supervisor.core.spec import EffectSpec
 from supervisor.engine import offline, requests
 from supervisor.engine.agent import Failure, Permission, ToolRequest
-from supervisor.engine.attempt import Wanted
 from supervisor.engine.desk import Ruling
 from supervisor.engine.watchdog import Watchdog
+from supervisor.engine.wishes import Wanted
 from tests.engine.acts import asks, finish, hang
 from tests.engine.fake_session import Gone
 from tests.engine.world import World, a, attempts, check_books, running, stored, ticket
@@ -119,10 +119,10 @@ async def test_an_agent_that_is_kept_waiting_is_not_stalled(world: World) -> Non
         session.next_event = counted  # type: ignore[method-assign]
         attempt = batch.pool._runners["001"]._attempt
         assert attempt is not None
-        attempt._watchdog = Watchdog(0.006)
+        attempt._turns._watchdog = Watchdog(0.006)
         session.put(ev.Noted("001", world.now(), "from here on every silence is too long"))
         await world.until(lambda: windows > 5)
-        attempt._watchdog = Watchdog(600)
+        attempt._turns._watchdog = Watchdog(600)
         await answer(batch, ask, ALLOW)
         await world.until(lambda: batch.board["001"].state is State.DONE)
         assert [x.outcome for x in await attempts(batch)] == [Outcome.DONE]

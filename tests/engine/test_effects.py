@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from supervisor.core.errors import StoreError
+
 pytestmark = pytest.mark.anyio
 
 
@@ -147,6 +149,7 @@ async def test_once_more_wakes_only_when_it_is_granted(tmp_path: Path) -> None:
 class _Asker:
     ticket = scope = "001"
     stuck: EffectRecord | None = None
+    lost = ""
 
     def said(self) -> str:
         return ""
@@ -159,6 +162,9 @@ class _Asker:
 
     def is_stuck(self, record: EffectRecord) -> None:
         self.stuck = record
+
+    def is_lost(self, effect: str, fault: StoreError) -> None:
+        self.lost = f"{effect}: {fault}"
 
 
 async def test_after_a_stuck_effect_nothing_else_is_begun(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.core.board import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript
+from supervisor.core import events as ev
 from supervisor.core.diffs import Diff
-from supervisor.core.model import Entry, EntryKind, PromptKind
+from supervisor.core.model import Entry, EntryKind, Outcome, PromptKind
+from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript, told
 from supervisor.engine.backwards import BLOCK_BYTES, LINE_BYTES, MOST_BYTES, lines_backwards
 from supervisor.engine.history import MOST_ENTRIES, load_history
 
@@ -26,6 +27,47 @@ SESSION = MAIN.stem
 
 def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
     return [(entry.kind.value, entry.text.split("\n")[0][:40]) for entry in entries]
+
+
+def told_at(at: float, text: str) -> Entry:
+    return Entry(0, at, EntryKind.ENDING, text)
+
+
+def test_what_the_store_tells_stands_where_it_happened() -> None:
+    said = load_history(RECORDED, SESSION)
+    middle = (said[5].at + said[6].at) / 2
+    told = [told_at(said[0].at - 1, "too early"), told_at(middle, "a turn"), told_at(said[-1].at + 1, "the last turn")]
+    found = load_history(RECORDED, SESSION, told=told)
+    texts = [entry.text for entry in found]
+    assert texts == [*(e.text for e in said[:6]), "a turn", *(e.text for e in said[6:]), "the last turn"]
+    assert [entry.seq for entry in found] == list(range(-len(found), 0))
+    assert [entry.text for entry in load_history(RECORDED, SESSION, before=said[-1].at, told=told)][
+        -1
+    ] != "the last turn"
+
+
+def test_without_a_file_there_is_what_the_store_tells(tmp_path: Path) -> None:
+    told = [told_at(float(at), f"turn {at}") for at in range(MOST_ENTRIES + 10)]
+    found = load_history(tmp_path, SESSION, told=told)
+    assert len(found) == MOST_ENTRIES
+    assert found[-1].text == told[-1].text
+
+
+def test_events_become_lines_but_prompts_do_not() -> None:
+    turn = ev.TurnEnded("t", 2.0, 1, "u", "success", "completed", False, 3, 0.25)
+    events = [
+        ev.PromptStored("t", 1.0, 1, "u", PromptKind.TASK, "Do it."),
+        turn,
+        ev.Verified("t", 3.0, 1, 0, "14 passed"),
+        ev.TurnEnded("t", 4.0, 1, "v", "error_during_execution", None, True, 1, 0.1, errors=("it broke", "badly")),
+        ev.AttemptEnded("t", 5.0, 1, Outcome.FAILED_RUN, "it broke; badly"),
+    ]
+    assert [(entry.at, entry.text) for entry in told(events)] == [
+        (2.0, "success · completed · 3 turns · $0.25"),
+        (3.0, "verify, round 1: passed"),
+        (4.0, "error_during_execution · no terminal reason · 1 turn · $0.10"),
+        (5.0, "attempt 1 ended"),
+    ], "an ending that says the turn's errors again says them once"
 
 
 def test_a_recorded_session() -> None:

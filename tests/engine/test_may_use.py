@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
@@ -13,10 +13,9 @@ from claude_agent_sdk.types import PermissionRuleValue
 
 from supervisor.core.events import TurnEnded
 from supervisor.engine.agent import Permission, SessionStart, ToolRequest
-from supervisor.engine.session import ClaudeSession
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from supervisor.engine.session import load_sdk
+from supervisor.engine.tool_requests import ToolRequests
+from supervisor.engine.translate import Translator
 
 pytestmark = pytest.mark.anyio
 RULE = PermissionUpdate(
@@ -45,29 +44,21 @@ class Asker:
         return answer
 
 
-New = Callable[..., ClaudeSession]
+class Side:
+    """The adapter's side of tool requests, whose session is never connected."""
 
-
-@pytest.fixture
-def new(tmp_path: Path) -> Iterator[New]:
-    """Makes sessions that are never connected."""
-    made: list[ClaudeSession] = []
-
-    def session(asker: Asker, mode: str = "default") -> ClaudeSession:
-        start = SessionStart("001", 1, tmp_path, tmp_path / "cli", "s1", permission_mode=mode, asker=asker)
-        made.append(ClaudeSession(start, lambda: 1.0))
-        return made[-1]
-
-    yield session
-    for one in made:
-        one.drain()
+    def __init__(self, asker: Asker, mode: str = "default") -> None:
+        start = SessionStart("001", 1, Path(), Path("cli"), "s1", permission_mode=mode)
+        self.translator = Translator("001", 1, "s1", lambda: 1.0)
+        self.told: list[str] = []
+        self.may_use = ToolRequests(load_sdk(), start, asker, self.translator, self.told.append).may_use
 
 
 def _context(*suggestions: PermissionUpdate, **more: Any) -> ToolPermissionContext:
     return ToolPermissionContext(suggestions=list(suggestions), tool_use_id="t1", **more)
 
 
-async def test_answers_in_the_words_of_the_sdk(new: New) -> None:
+async def test_answers_in_the_words_of_the_sdk() -> None:
     asker = Asker(
         Permission(True),
         Permission(True, input={"command": "ls", "answers": {}}),
@@ -75,10 +66,10 @@ async def test_answers_in_the_words_of_the_sdk(new: New) -> None:
         Permission(False, "No."),
         Permission(False, "No.", stop=True),
     )
-    session = new(asker)
+    side = Side(asker)
     context = _context(RULE, decision_reason="it reads", agent_id="sub")
     given = {"command": "ls"}
-    answers = [await session._may_use("Bash", given, context) for _ in range(5)]
+    answers = [await side.may_use("Bash", given, context) for _ in range(5)]
     assert answers[0] == PermissionResultAllow(updated_input=given)
     assert answers[1] == PermissionResultAllow(updated_input={"command": "ls", "answers": {}})
     (update,) = answers[2].updated_permissions
@@ -87,36 +78,36 @@ async def test_answers_in_the_words_of_the_sdk(new: New) -> None:
     assert asker.requests[0] == ToolRequest("Bash", given, "t1", "it reads", ("Bash(ls *)",), "sub")
 
 
-async def test_a_fault_of_ours_costs_one_call(new: New) -> None:
-    session = new(Asker(RuntimeError("boom"), Permission(True)))
-    denied = await session._may_use("Bash", {}, _context())
+async def test_a_fault_of_ours_costs_one_call() -> None:
+    side = Side(Asker(RuntimeError("boom"), Permission(True)))
+    denied = await side.may_use("Bash", {}, _context())
     assert isinstance(denied, PermissionResultDeny)
     assert not denied.interrupt
-    assert "boom" in session.stderr_tail()
-    assert isinstance(await session._may_use("Bash", {}, _context()), PermissionResultAllow)
+    assert "boom" in side.told[0]
+    assert isinstance(await side.may_use("Bash", {}, _context()), PermissionResultAllow)
 
 
-async def test_an_approved_plan_ends_plan_mode(new: New) -> None:
+async def test_an_approved_plan_ends_plan_mode() -> None:
     asker = Asker(Permission(True), Permission(False), Permission(True, for_session=True), Permission(True))
-    session = new(asker, "plan")
-    await session._may_use("Bash", {}, _context())
-    await session._may_use("ExitPlanMode", {}, _context())
-    approved = await session._may_use("ExitPlanMode", {}, _context())
-    await session._may_use("Write", {}, _context())
+    side = Side(asker, "plan")
+    await side.may_use("Bash", {}, _context())
+    await side.may_use("ExitPlanMode", {}, _context())
+    approved = await side.may_use("ExitPlanMode", {}, _context())
+    await side.may_use("Write", {}, _context())
     assert [r.planning for r in asker.requests] == [True, True, True, False]
     (update,) = approved.updated_permissions
     assert update.to_dict() == {"type": "setMode", "destination": "session", "mode": "acceptEdits"}
-    list(session._translator.translate(SimpleNamespace(subtype="status", data={"permissionMode": "plan"})))
+    list(side.translator.translate(SimpleNamespace(subtype="status", data={"permissionMode": "plan"})))
     asker.answers.append(Permission(True))
-    await session._may_use("Write", {}, _context())
+    await side.may_use("Write", {}, _context())
     assert asker.requests[-1].planning, "the agent may go back to planning by itself"
 
 
-async def test_a_call_that_was_given_up_was_not_denied(new: New) -> None:
+async def test_a_call_that_was_given_up_was_not_denied() -> None:
     asker = Asker(None)
-    session = new(asker)
+    side = Side(asker)
     async with anyio.create_task_group() as group:
-        group.start_soon(session._may_use, "Bash", {}, _context())
+        group.start_soon(side.may_use, "Bash", {}, _context())
         await asker.waits.wait()
         group.cancel_scope.cancel()
     denials = [{"tool_name": "Bash", "tool_use_id": ident, "tool_input": {"command": ident}} for ident in ("t1", "t2")]
@@ -126,5 +117,5 @@ async def test_a_call_that_was_given_up_was_not_denied(new: New) -> None:
         session_id="s1", subtype="error_during_execution", terminal_reason="aborted_tools", api_error_status=None,
         errors=None, result=None, model_usage=None,
     )  # fmt: skip
-    (ended,) = [e for e in session._translator._result(message) if isinstance(e, TurnEnded)]
+    (ended,) = [e for e in side.translator._result(message) if isinstance(e, TurnEnded)]
     assert ended.denials == ("Bash t2",)

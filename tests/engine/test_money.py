@@ -13,6 +13,7 @@ from supervisor.core import events as ev
 from supervisor.core.errors import StoreError
 from supervisor.core.model import Outcome, State, Why
 from supervisor.core.usage import DEAREST_USD
+from supervisor.core.verbs import BUDGET
 from supervisor.engine.agent import Failure
 from supervisor.engine.translate import Translator
 from tests.engine.acts import crash, deaf, finish, hang, overloaded, report, unbegun
@@ -256,6 +257,26 @@ async def test_an_estimate_is_corrected_by_the_next_baseline(world: World, told:
     assert (event.number, event.by_usd, event.baseline_usd) == (2, pytest.approx(cost - 0.5), told)
 
 
+async def test_a_turn_under_way_shows_what_it_has_cost_so_far(world: World) -> None:
+    """5 000 tokens at the price that the first turn showed are 0.5; the result says that they were 0.3."""
+    world.agents.acts["001"].append(finish(0.1, prices=PRICED))
+    world.agents.acts["001"].append(_pays(0.3, then=hang()))
+    async with world.batch(ticket(budget_usd=2.0)) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        batch.submit("message", ["001"], {"text": "Go on."})
+        await world.until(lambda: batch.board["001"].turn_usd > 0)
+        now, totals = batch.board["001"], batch.board.totals()
+        assert (now.spent_usd, now.so_far_usd, now.left_usd) == pytest.approx((0.1, 0.6, 1.4))
+        assert now.is_estimate
+        assert (totals.spent_usd, totals.turn_usd) == pytest.approx((0.1, 0.5))
+        (kept,) = await batch.engine.journal.store.snapshots()
+        assert kept.turn_usd == 0.0, "it is no record"
+        batch.submit("interrupt", ["001"])
+        await world.until(lambda: batch.board["001"].state is State.PAUSED)
+        now = batch.board["001"]
+    assert (now.turn_usd, now.is_estimate, now.so_far_usd) == (0.0, False, now.spent_usd)
+
+
 async def test_what_a_process_wrote_down_before_it_left_is_no_estimate(world: World) -> None:
     """It was told to leave in the middle of its turn: a stop, an unanswered interrupt."""
     world.agents.acts["001"].append(_pays(0.3, then=unbegun()))
@@ -448,6 +469,38 @@ async def test_tokens_of_all_attempts_are_bounded_also_within_a_turn(world: Worl
         found, rows = batch.board["001"], await attempts(batch)
     assert (found.tokens, found.tokens_left, found.detail) == (12_000, 0, "all 10,000 tokens are used")
     assert rows[-1].outcome is Outcome.LIMIT
+
+
+async def test_tokens_that_are_set_while_it_runs_stop_it_at_its_next_call_and_more_let_it_go_on(world: World) -> None:
+    async def uses_tools(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.speak(tokens=9_000)
+        accepted, says = await batch.pool.mailroom.request(BUDGET, "001", {"budget_tokens": 8_000})
+        assert (accepted, says) == (True, "no budget, 8,000 tokens in all")
+        session.put(ev.ToolReturned("001", session.clock(), "t", "ok"))
+        await session.interrupted.wait()
+        session.result(uuid, "error_during_execution", "aborted_tools", 0.2, tokens=9_000)
+
+    world.agents.acts["001"].append(uses_tools)
+    async with world.batch(ticket()) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].why is Why.LIMIT)
+        assert batch.board["001"].detail == "all 8,000 tokens are used"
+        assert (await batch.pool.mailroom.request(BUDGET, "001", {"budget_tokens": 20_000}))[0]
+        batch.submit("resume", ["001"])
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+
+
+async def test_turns_in_all_that_are_raised_while_it_runs_take_effect_by_themselves(world: World) -> None:
+    async def turns(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.speak()
+        assert (await batch.pool.mailroom.request(BUDGET, "001", {"budget_turns": 30}))[0]
+        session.result(uuid, "error_max_turns", "max_turns", num_turns=6)
+
+    world.agents.acts["001"].append(turns)
+    async with world.batch(ticket(budget_turns=6)) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        assert [s.start.max_turns for s in world.agents.sessions] == [6, 24]
 
 
 async def test_a_limit_that_is_reached_between_two_prompts_asks_nothing_more(world: World) -> None:

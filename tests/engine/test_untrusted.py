@@ -65,10 +65,17 @@ class Client:
             yield parse_message(line)
 
 
-async def _events(tmp_path: Path, *lines: dict[str, Any]) -> list[ev.Event]:
+async def _read(tmp_path: Path, *lines: dict[str, Any], prompt: str | None = None) -> ClaudeSession:
     session = ClaudeSession(SessionStart("001", 1, tmp_path, tmp_path, "s1"), lambda: 1.0)
     session._client = Client(*lines)  # type: ignore[assignment]
+    if prompt is not None:
+        session._translator.expect(prompt)
     await session.read()
+    return session
+
+
+async def _events(tmp_path: Path, *lines: dict[str, Any]) -> list[ev.Event]:
+    session = await _read(tmp_path, *lines)
     assert session.failure is None
     return session.drain()
 
@@ -89,6 +96,44 @@ async def test_a_message_the_sdk_cannot_parse_is_told_and_passed_over(tmp_path: 
     assert isinstance(told, ev.Noted)
     assert told.is_error
     assert isinstance(turn, ev.TurnEnded)
+
+
+SPEAKS = {
+    "type": "assistant", "message": {"content": [{"type": "text", "text": "On it."}], "model": "m"},
+    "parent_tool_use_id": None,
+}  # fmt: skip
+UNREADABLE = {
+    "a field is missing": {k: v for k, v in RESULT.items() if k != "is_error"},
+    "a field of another type": {**RESULT, "deferred_tool_use": 7},
+    "it says whom it answers": {"type": "result", "user_message_uuids": ["p0", "p1"]},
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("line", UNREADABLE.values(), ids=UNREADABLE)
+async def test_a_result_that_cannot_be_parsed_ends_the_stream_at_once(tmp_path: Path, line: dict[str, Any]) -> None:
+    """Nobody waits for it until the agent counts as silent, and what comes after it is not heard."""
+    session = await _read(tmp_path, SPEAKS, line, SPEAKS, prompt="p1")
+    assert session.failure is not None
+    assert session.failure.message.startswith("the agent's result cannot be read: ")
+    assert not session.failure.own_mistake
+    assert not session.answered
+    spoke, told = session.drain()
+    assert isinstance(spoke, ev.AgentSpoke)
+    assert isinstance(told, ev.Noted)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "ghost",
+    [{"type": "result", "user_message_uuid": "p0"}, {"type": "result", "origin": {"kind": "task-notification"}}],
+    ids=["another prompt's", "nobody's"],
+)
+async def test_an_unreadable_result_of_something_else_is_passed_over(tmp_path: Path, ghost: dict[str, Any]) -> None:
+    session = await _read(tmp_path, ghost, RESULT, {"type": "result"}, prompt="p1")
+    assert session.failure is None
+    assert session.answered
+    assert isinstance(session.drain()[-1], ev.Noted), "one that comes too late ends nothing either"
 
 
 @pytest.mark.anyio

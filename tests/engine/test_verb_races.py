@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ import pytest
 
 from supervisor.core import events as ev
 from supervisor.core.asks import AnswerKind, AskAnswer
+from supervisor.core.errors import StoreError
 from supervisor.core.model import Mode, State
 from supervisor.core.verbs import BY_NAME
 from supervisor.engine import mailroom, offline, requests
@@ -21,6 +23,7 @@ from tests.engine.world import World, a, check_books, running, stored, ticket
 
 if TYPE_CHECKING:
     from supervisor.core.letters import Letter
+    from supervisor.engine.batch import Batch
     from supervisor.engine.context import Engine
     from tests.engine.fake_session import FakeSession
 
@@ -256,3 +259,46 @@ async def test_a_key_that_nobody_takes_any_more_says_so(world: World) -> None:
         batch.submit("cancel", ["001"])
         assert batch.board["001"].pending is None
         assert "cancel" in batch.board.transcript("001").since()[-1].text
+
+
+async def _raise(batch: Batch, **told: object) -> None:
+    wish = {"do": "verb", "verb": "budget", "tickets": ["001"], "args": told, "id": str(uuid4())}
+    reply = await requests.answer(batch, wish)
+    assert reply["tickets"][0]["accepted"], reply
+
+
+async def test_two_who_raise_a_budget_at_once_both_raise_it(world: World) -> None:
+    async with world.batch(ticket(budget_usd=1.0, max_turns=9)) as batch:
+        batch.engine.holds.set("test", "nothing starts by itself")
+        async with running(batch), anyio.create_task_group() as group:
+            group.start_soon(partial(_raise, batch, raise_usd=1.0))
+            group.start_soon(partial(_raise, batch, raise_usd=1.0))
+            group.start_soon(partial(_raise, batch, max_turns=30))
+            batch.submit("budget", ["001"], {"raise_usd": 0.5})
+            await world.until(lambda: batch.board["001"].budget_usd == 3.5)
+        found = (await stored(batch))["001"]
+    assert (found.budget_usd, found.max_turns) == (3.5, 30)
+
+
+async def test_a_raise_that_a_dead_supervisor_left_is_made_once(world: World) -> None:
+    async with world.batch(ticket(budget_usd=1.0)) as batch:
+        batch.engine.holds.set("test", "nothing starts by itself")
+        world.disk.die_at(a(ev.LimitsChanged))
+        with pytest.raises(StoreError):
+            async with running(batch):
+                batch.submit("budget", ["001"], {"raise_usd": 1.0})
+                await anyio.sleep_forever()
+    for _ in range(2):
+        async with world.batch(ticket(budget_usd=1.0)) as batch:
+            assert batch.board["001"].budget_usd == 2.0
+
+
+async def test_a_raise_meets_a_budget_that_was_taken_away_meanwhile(world: World) -> None:
+    async with world.batch(ticket(budget_usd=1.0)) as batch:
+        batch.engine.holds.set("test", "nothing starts by itself")
+        async with running(batch):
+            batch.submit("budget", ["001"], {"no_budget": True})
+            batch.submit("budget", ["001"], {"raise_usd": 1.0})
+            said = batch.board.transcript("001")
+            await world.until(lambda: any("no budget that could be raised" in item.text for item in said.since()))
+            assert (batch.board["001"].budget_usd, batch.board["001"].pending) == (None, None)

@@ -69,7 +69,7 @@ SILENT: dict[str, Act] = {"hears": hang(), "deaf": deaf(), "unbegun": unbegun()}
 async def test_a_silent_agent_is_interrupted_and_its_session_resumed(
     world: World, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("supervisor.engine.attempt.RESULT_GRACE_S", 0.05)
+    monkeypatch.setattr("supervisor.engine.turns.RESULT_GRACE_S", 0.05)
     world.agents.acts["001"].append(SILENT[how])
     async with world.batch(ticket(stall_minutes=SOON)) as batch:
         await batch.pool.run()

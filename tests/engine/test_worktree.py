@@ -119,6 +119,18 @@ async def test_what_an_interrupted_start_left_is_taken_over(worktrees: Worktrees
     assert not draft.exists()
 
 
+async def test_the_lock_of_a_git_that_was_killed_is_in_nobodys_way(worktrees: Worktrees, repo: Path) -> None:
+    lock = repo / ".git" / "refs" / "heads" / "supervise" / "batch" / "001.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    tree = await worktrees.ensure("001", "main", None)
+    assert tree.created
+    lock.touch()
+    await worktrees.begin_anew("001", tree.base_commit)
+    assert not lock.exists()
+    _git(tree.path, "commit", "-q", "--allow-empty", "-m", "work")
+
+
 async def test_eight_at_the_same_moment_all_get_one(worktrees: Worktrees, repo: Path) -> None:
     async with anyio.create_task_group() as group:
         for n in range(8):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import pytest
 from supervisor.core.effects import Answer
 from supervisor.core.effects import EffectState as S
 from supervisor.core.errors import EffectsHeld, StoreError
-from supervisor.store import chain
+from supervisor.store import chain, watermark
 from supervisor.store.database import Database, connect
 from supervisor.store.ledger import Ledger
 from supervisor.store.watermark import NEAR, Mark, Watermark, read, users_directory
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_marks_of_batches_that_ran_nothing_for_longest_give_way_and_nothing_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watermark, "MOST_MARKS", 3)
+    place = Place(tmp_path / "new")
+    place.users.mkdir()
+    for age, name in enumerate((*(f"{n:016x}" for n in range(4)), "theme")):
+        (place.users / name).write_bytes(b"x")
+        os.utime(place.users / name, (1000 - age, 1000 - age))
+    await place.run("one")
+    left = {path.name for path in place.users.iterdir()}
+    with closing(connect(place.path)) as db:
+        own = str(db.execute("SELECT id FROM ledger").fetchone()[0])
+    assert left == {own, f"{0:016x}", f"{1:016x}", "theme"}
+    (place.users / f"{7:016x}").write_bytes(b"x")
+    await place.run("two")
+    assert len(list(place.users.iterdir())) == 5, "looked at only when a batch is new"
 
 
 class Place:

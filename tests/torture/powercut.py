@@ -22,7 +22,7 @@ from tests.torture.world import LEDGER, WORLD, Tally, check
 try:
     import apsw
 except ImportError:
-    apsw = None
+    apsw = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +208,7 @@ class _Cursor:
 
 
 def _recording_vfs(steps: list[Step]) -> Any:
-    class File(apsw.VFSFile):  # type: ignore[misc]
+    class File(apsw.VFSFile):
         def __init__(self, filename: Any, flags: list[int]) -> None:
             super().__init__("", filename, flags)
             path = filename.filename() if hasattr(filename, "filename") else filename
@@ -226,7 +226,7 @@ def _recording_vfs(steps: list[Step]) -> Any:
             super().xSync(flags)
             steps.append(Step("sync", self._name))
 
-    class Recording(apsw.VFS):  # type: ignore[misc]
+    class Recording(apsw.VFS):
         def __init__(self) -> None:
             self.name = "recording"
             super().__init__(self.name, "")

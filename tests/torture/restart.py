@@ -155,9 +155,9 @@ def _check(home: Path, sessions: dict[str, str], code: int) -> list[str]:
     for line in read_log(home / "api" / "served.jsonl"):
         if line.event == "served":
             served[line.ticket, line.step] = served.get((line.ticket, line.step), 0) + 1
-    for (ticket, step), times in served.items():
-        if times > (2 if cut.get(ticket) == step else 1):
-            found.append(f"{ticket} step {step} was served {times} times")
+    for (name, step), times in served.items():
+        if times > (2 if cut.get(name) == step else 1):
+            found.append(f"{name} step {step} was served {times} times")
     return found
 
 

@@ -18,7 +18,7 @@ from supervisor.rehearsal.witness import read_log
 from supervisor.store import effect_rows
 from supervisor.store.checkup import check_up
 from supervisor.store.database import connect_readonly
-from supervisor.store.tickets import prices
+from supervisor.store.turn_sums import prices
 from supervisor.store.watermark import Watermark
 from tests.torture.batching.operating import world
 
@@ -186,9 +186,8 @@ def _money(db: Connection, home: Path, books: Books) -> Iterator[str]:
 
 def _price(db: Connection) -> float:
     """Return what the CLI takes one token of input to cost: all agents use one model."""
-    for usage in prices(db):
-        for used in usage.values():
-            return used["costUSD"] / (used["inputTokens"] + _OUTPUT * used["outputTokens"])
+    for used in prices(db).values():
+        return used["costUSD"] / (used["inputTokens"] + _OUTPUT * used["outputTokens"])
     return 0.0
 
 

@@ -213,7 +213,8 @@ class Harness:
 
     def _give_up(self, supervisor: subprocess.Popen[bytes], why: str) -> None:
         alive = "; ".join(map(str, targets.find(self._mark)))
-        self.report.violations.append(f"life {self.report.lives}: {why}. Alive: {alive}")
+        said = " | ".join(self._said.read_text(errors="replace").splitlines()[-6:])
+        self.report.violations.append(f"life {self.report.lives}: {why}. Alive: {alive}. It said last: {said}")
         self._sent.append(_KILL)
         supervisor.kill()
         supervisor.wait()

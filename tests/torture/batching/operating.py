@@ -70,7 +70,8 @@ class Operator:
         waiting = self._waiting(reply)
         for effect in waiting:
             self._decide(effect, lambda what: request(self._state_dir, what))
-        return len(waiting) + sum(effect["state"] == "claimed" for effect in reply["effects"])
+        claimed = [effect for effect in reply["effects"] if effect["state"] == "claimed"]
+        return len(waiting) + len(claimed)
 
     def _waiting(self, reply: dict[str, Any] | None) -> list[dict[str, Any]]:
         effects = (reply or {}).get("effects", [])

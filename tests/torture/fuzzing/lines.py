@@ -14,8 +14,9 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from claude_agent_sdk._internal.transport.subprocess_cli import _parse_stdout_line
 
 from supervisor.core import events as ev
-from supervisor.core.board import TRANSCRIPT_CHARS, Board
+from supervisor.core.board import Board
 from supervisor.core.model import Mode, State, TicketSnapshot
+from supervisor.core.transcript import TRANSCRIPT_CHARS
 from supervisor.core.usage import Prices, lost_spend
 from supervisor.engine.agent import SessionStart
 from supervisor.engine.session import ClaudeSession
@@ -111,6 +112,8 @@ class Streams:
         if session.failure is None:
             return f"{len(events)} events" if len(events) < 3 else "3 and more events"
         conforms(session.failure)
+        if client.parsed and not client.failed and _is_result(line):
+            return "a result that cannot be read ends the stream"
         if client.parsed and not client.failed:
             raise BrokenPromiseError(f"one message ended the stream: {session.failure.message}")
         return "exit after an error result" if client.failed else "not JSON, the stream ended"
@@ -138,6 +141,11 @@ def _beginning(ticket: str) -> tuple[ev.Event, ...]:
         ev.StateChanged(ticket, 1e9, State.STARTING),
         ev.StateChanged(ticket, 1e9, State.RUNNING),
     )
+
+
+def _is_result(line: str) -> bool:
+    """Whether a line is a result, of which no second one comes: the only message that may end the stream."""
+    return isinstance(told := json.loads(line), dict) and told.get("type") == "result"
 
 
 def _drive(work: Coroutine[Any, Any, None]) -> None:
