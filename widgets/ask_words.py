@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.core.asks import AnswerKind, AskKind, AskState, says
+from supervisor.core.tools import tool_words
 from widgets.cells import Piece, Tone, drawable
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ _YES = (AnswerKind.ALLOW, AnswerKind.ALLOW_SESSION, AnswerKind.REPLY)
 def what(ask: Ask) -> str:
     """Return what kind of thing is asked, such as ``permission Bash``."""
     if ask.kind is AskKind.PERMISSION:
-        return f"permission {drawable(ask.tool)}".rstrip()
+        return f"permission {drawable(tool_words(ask.tool))}".rstrip()
     return ask.kind.value
 
 
 def gist(ask: Ask) -> str:
     """Return the one thing worth knowing of what is asked: a command, a path, the first question."""
     summary = ask.summary.lstrip("# ") if ask.kind is AskKind.PLAN else ask.summary
-    return drawable(summary) or drawable(ask.tool)
+    return drawable(summary) or drawable(tool_words(ask.tool))
 
 
 def outcome(ask: Ask) -> Piece:

@@ -81,7 +81,7 @@ def card_lines(item: Item | None, look: Look, width: int) -> list[Cell]:
         return notice + effect_lines(item.effect, look.now, width, is_ours=look.is_ours)
     if item.ask is not None:
         return notice + ask_lines(item.ask, look.now, width, item.draft)
-    return notice + (ticket_lines(item.ticket, look.past, width) if item.ticket is not None else [])
+    return notice + (ticket_lines(item.ticket, look.past, width, item.blocker) if item.ticket is not None else [])
 
 
 def _wrapped(text: str, width: int) -> list[str]:

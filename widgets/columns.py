@@ -103,9 +103,9 @@ def _turns(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
 
 
 def _cost(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
-    if not ticket.spent_usd:
+    if not ticket.so_far_usd:
         return ()
-    return ((fmt.money(ticket.spent_usd, estimated=ticket.estimated_usd > 0), Tone.PLAIN),)
+    return ((fmt.money(ticket.so_far_usd, estimated=ticket.is_estimate), Tone.PLAIN),)
 
 
 def _headroom(ticket: TicketSnapshot, _: Look, __: int) -> Cell:

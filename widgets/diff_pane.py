@@ -13,7 +13,7 @@ from textual.geometry import Size
 
 from widgets.cells import Cell, Piece, Tone
 from widgets.diff_text import DiffText
-from widgets.lines import LineView
+from widgets.reading_view import ReadingView
 from widgets.tones import tone_css
 from widgets.transcript_wrap import spans, wrap
 
@@ -32,20 +32,13 @@ _MOST_ROWS = 20
 _NOTHING = DiffText()
 
 
-class DiffPane(LineView):
+class DiffPane(ReadingView):
     """Lines with their signs and numbers."""
 
     DEFAULT_CSS = """
     DiffPane { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
     """ + tone_css("DiffPane")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_lines(1)", "Down", show=False),
-        Binding("k,up", "scroll_lines(-1)", "Up", show=False),
-        Binding("space,pagedown,ctrl+d", "scroll_pages(1)", "Page down", show=False),
-        Binding("pageup,ctrl+u", "scroll_pages(-1)", "Page up", show=False),
-        Binding("home", "edge(0)", "Top", show=False),
-        Binding("end,G", "edge(1)", "End", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "scroll_pages(1)", "Page down", show=False)]
 
     def __init__(self, *, wraps: bool = True, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -83,21 +76,10 @@ class DiffPane(LineView):
         """How many characters are out of view to the left."""
         return self._left
 
-    def scroll_lines(self, by: int) -> None:
-        """Scroll by lines."""
-        self.scroll_to(y=self.scroll_offset.y + by, animate=False, force=True)
-
-    def action_scroll_lines(self, by: int) -> None:
-        """Scroll by lines."""
-        self.scroll_lines(by)
-
-    def action_scroll_pages(self, by: int) -> None:
-        """Scroll by pages."""
-        self.scroll_lines(by * max(1, self.scrollable_content_region.height - 1))
-
-    def action_edge(self, end: int) -> None:
-        """Go to the first line (0) or the last (1)."""
-        self.scroll_to(y=end * len(self._rows), animate=False, force=True)
+    @property
+    def line_count(self) -> int:
+        """How many rows there are, without the notice below them."""
+        return len(self._rows)
 
     def scroll_sideways(self, by: int) -> None:
         """Scroll by so many steps to the right; a twin goes along."""
@@ -124,14 +106,6 @@ class DiffPane(LineView):
             self.refresh()
             if at is not None and (place := next((i for i, row in enumerate(self._rows) if row[0] == at), None)):
                 self.scroll_to(y=place, animate=False, force=True)
-
-    def on_focus(self) -> None:
-        """Show that keys scroll here."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """Show that keys go elsewhere."""
-        self.refresh()
 
     # Drawing
 

@@ -50,6 +50,7 @@ _WHY: Mapping[Why, str] = MappingProxyType(
         Why.CONFLICT: "conflict",
         Why.AUTH: "key or login refused",
         Why.STALLED: "the agent is silent",
+        Why.LEDGER: "ledger not written",
     }
 )
 
@@ -100,7 +101,7 @@ def bar(share: float, cells: int) -> tuple[str, str]:
 
 def headroom(ticket: TicketSnapshot, *, bar_cells: int = 4) -> Cell:
     """Return what the ticket may still spend as a bar and a number; ``!`` before it when below the reserve."""
-    left, budget = ticket.headroom_usd, ticket.budget_usd
+    left, budget = ticket.left_usd, ticket.budget_usd
     if left is None or budget is None:
         return (("no cap", Tone.FAINT),)
     low = is_low(ticket)
@@ -115,7 +116,7 @@ def headroom(ticket: TicketSnapshot, *, bar_cells: int = 4) -> Cell:
 
 def is_low(ticket: TicketSnapshot) -> bool:
     """Return whether a ticket that could still go on has less headroom than its reserve."""
-    left = ticket.headroom_usd
+    left = ticket.left_usd
     if left is None or ticket.state in (State.DONE, State.CANCELLED):
         return False
     return left <= 0 or left < ticket.reserve_usd
@@ -201,6 +202,16 @@ def reason(ticket: TicketSnapshot) -> str:
     if ticket.state is State.DONE and ticket.denials:
         words = f"{ticket.denials} denied, {words}".rstrip(", ")
     return words
+
+
+def blocked_words(blocker: TicketSnapshot) -> str:
+    """Return what keeps a ticket from starting, safe to draw: ``after 003-deploy, which failed``."""
+    return f"after {drawable(blocker.id)}, which {'failed' if blocker.state is State.FAILED else 'was cancelled'}"
+
+
+def need_words(needs: int, failed: int) -> str:
+    """Return how much needs the operator, and how many of that are failed tickets: ``2 need you (1 failed)``."""
+    return f"{needs} need{'s' if needs == 1 else ''} you{f' ({failed} failed)' if failed else ''}"
 
 
 def why_now(ticket: TicketSnapshot, now: float) -> tuple[Piece, str]:

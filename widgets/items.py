@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from supervisor.core.model import State
 from widgets import ask_words
 from widgets import formatting as fmt
-from widgets.cells import Piece, Tone, drawable, fit
+from widgets.cells import Cell, Piece, Tone, drawable, fit
 from widgets.effect_words import effect_state, stamp, waits_for
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Item:
     effect: EffectView | None = None
     ask: Ask | None = None
     ticket: TicketSnapshot | None = None
+    blocker: TicketSnapshot | None = None
+    """The failed or cancelled ticket that keeps this one from starting."""
     pending: str = ""
     """What the operator decided and nobody has answered yet."""
     is_over: bool = False
@@ -95,10 +97,37 @@ def ask_item(ask: Ask, *, pending: str = "", draft: Draft | None = None) -> Item
     return Item(ask_key(ask.id), ask.at, ask=ask, pending=pending, is_over=not ask.waits, draft=draft)
 
 
-def ticket_item(ticket: TicketSnapshot, *, is_over: bool = False, since: float | None = None) -> Item:
-    """Return the line of a ticket that waits for something else."""
-    waits_since = (ticket.last_activity or ticket.created) if since is None else since
-    return Item(ticket_key(ticket.id), waits_since, ticket=ticket, pending=ticket.pending or "", is_over=is_over)
+def ticket_item(
+    ticket: TicketSnapshot,
+    blocker: TicketSnapshot | None = None,
+    *,
+    is_over: bool = False,
+    since: float | None = None,
+) -> Item:
+    """Return the line of a ticket that waits for something else, such as for what it comes after."""
+    stopped = blocker or ticket
+    waits_since = (stopped.ended or stopped.last_activity or stopped.created) if since is None else since
+    pending = ticket.pending or (blocker.pending if blocker is not None else "") or ""
+    key = ticket_key(ticket.id)
+    return Item(key, waits_since, ticket=ticket, blocker=blocker, pending=pending, is_over=is_over)
+
+
+def urgency(item: Item) -> int:
+    """Return how late an item comes among those that call the operator: failures, and what only follows from them."""
+    is_failed = item.ticket is not None and item.ticket.state is State.FAILED
+    return 2 if item.blocker is not None else int(is_failed)
+
+
+def call_for(item: Item) -> Cell:
+    """Return what a line that calls the operator says of an item: the ticket, and what it waits for."""
+    is_failed = item.ticket is not None and item.ticket.state is State.FAILED
+    glyph, tone = ("✗", Tone.BAD) if is_failed else ("!", Tone.WARM)
+    why = _why(item, 0.0)[0]
+    if item.effect is not None:
+        why = f"{_what(item, 0.0)[0]} {why.partition(':')[0]}"
+    elif item.ask is not None:
+        why = f"{_what(item, 0.0)[0]}: {why}"
+    return ((f"{glyph} {drawable(item.ticket_id)} ", tone), (why, Tone.PLAIN))
 
 
 def _age(item: Item, now: float) -> Piece:
@@ -116,6 +145,8 @@ def _what(item: Item, _: float) -> Piece:
         return ask_words.what(item.ask), Tone.PLAIN
     if item.ticket is None or item.is_over:
         return "ticket", Tone.MUTED
+    if item.blocker is not None:
+        return "blocked", Tone.MUTED
     if item.ticket.state is State.FAILED or item.ticket.why is None:
         return item.ticket.state.value.replace("_", " "), Tone.MUTED
     return drawable(item.ticket.why.value.replace("_", " ")), Tone.MUTED
@@ -132,6 +163,8 @@ def _why(item: Item, _: float) -> Piece:
         return "", Tone.PLAIN
     if item.is_over:
         return fmt.state_words(item.ticket.state), Tone.MUTED
+    if item.blocker is not None:
+        return fmt.blocked_words(item.blocker), Tone.WARM
     tone = Tone.BAD if item.ticket.state is State.FAILED else Tone.WARM
     return fmt.reason(item.ticket) or fmt.state_words(item.ticket.state), tone
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
+from widgets.cells import Cell, Tone
 from widgets.tones import TONE_CLASSES, Palette
 
 if TYPE_CHECKING:
@@ -18,14 +19,16 @@ _WHEEL = 3
 """Lines a notch of the mouse wheel scrolls."""
 
 
-class LineBar(Widget):
-    """A widget of one line, or a few, that never scrolls."""
+def below_line(count: int) -> Cell:
+    """Return the sign in a view's last line that so many lines are below it."""
+    return ((f"  ↓ {count} more below", Tone.ACCENT),)
+
+
+class _Toned(Widget):
+    """Has a palette."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self._palette: Palette | None = None
+    _palette: Palette | None = None
 
     @property
     def palette(self) -> Palette:
@@ -40,7 +43,11 @@ class LineBar(Widget):
         self._palette = None
 
 
-class LineView(ScrollView, can_focus=True):
+class LineBar(_Toned):
+    """A widget of one line, or a few, that never scrolls."""
+
+
+class LineView(_Toned, ScrollView, can_focus=True):
     """A scrolling view that draws every cell of its lines itself.
 
     It has neither border nor padding nor opacity, so its lines need none of the work that Textual does for those, which
@@ -48,28 +55,15 @@ class LineView(ScrollView, can_focus=True):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self._palette: Palette | None = None
-
-    @property
-    def palette(self) -> Palette:
-        """The styles by tone, looked up once for each theme."""
-        if self._palette is None:
-            self._palette = Palette(self)
-        return self._palette
 
     def notify_style_update(self) -> None:
         """Forget the old colours, and what was drawn in them."""
         super().notify_style_update()
-        self._palette = None
         self.forget_lines()
 
     def scroll_lines(self, by: int) -> None:
-        """Scroll by so many lines, at once."""
-        raise NotImplementedError
+        """Scroll by so many lines, at once; a cursor stays where it is."""
+        self.scroll_to(y=self.scroll_offset.y + by, animate=False, force=True)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll as the keys do, without Textual's gliding: what is read should stand still."""

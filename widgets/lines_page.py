@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding, BindingType
 from textual.geometry import Size
 
 from widgets.cells import Cell, Tone
-from widgets.lines import LineView
+from widgets.lines import below_line
+from widgets.reading_view import ReadingView
 from widgets.tones import tone_css
 
 if TYPE_CHECKING:
@@ -20,20 +20,12 @@ if TYPE_CHECKING:
     """Makes the lines for a width in cells, none of them wider."""
 
 
-class LinesPage(LineView):
+class LinesPage(ReadingView):
     """Lines under one another."""
 
     DEFAULT_CSS = """
     LinesPage { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
     """ + tone_css("LinesPage")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_lines(1)", "Down", show=False),
-        Binding("k,up", "scroll_lines(-1)", "Up", show=False),
-        Binding("pagedown,ctrl+d", "scroll_pages(1)", "Page down", show=False),
-        Binding("pageup,ctrl+u", "scroll_pages(-1)", "Page up", show=False),
-        Binding("home", "scroll_lines(-100000)", "Top", show=False),
-        Binding("end,G", "scroll_lines(100000)", "End", show=False),
-    ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -50,28 +42,15 @@ class LinesPage(LineView):
         """Lay out for the new width."""
         self._lay_out()
 
-    def on_focus(self) -> None:
-        """Show that keys scroll the page."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """Show that keys go elsewhere."""
-        self.refresh()
-
-    def scroll_lines(self, by: int) -> None:
-        """Scroll by lines."""
-        self.scroll_to(y=self.scroll_offset.y + by, animate=False, force=True)
-
-    def action_scroll_lines(self, by: int) -> None:
-        """Scroll by lines."""
-        self.scroll_lines(by)
-
-    def action_scroll_pages(self, by: int) -> None:
-        """Scroll by pages."""
-        self.scroll_lines(by * max(1, self.scrollable_content_region.height - 1))
+    @property
+    def line_count(self) -> int:
+        """How many lines the page has."""
+        return len(self._lines)
 
     def draw_line(self, y: int, width: int, top: int) -> Strip:
-        """Draw a line; a bar on the left says that keys scroll here."""
+        """Draw a line; a bar on the left says that keys scroll here, and the last one what is below the view."""
+        if self.below and y == self.room - 1 > 0:
+            return self.palette.line(below_line(self.below + 1), width)
         line = self._lines[y + top] if y + top < len(self._lines) else ()
         return self.palette.line((("▏" if self.has_focus else " ", Tone.ACCENT), *line), width)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.core.model import BatchTotals, State
 from widgets.cells import Cell, Piece, Tone, clip_pieces, drawable, width_of
-from widgets.formatting import bar, money, reason, round_money
+from widgets.formatting import bar, money, need_words, round_money
+from widgets.items import call_for
 from widgets.lines import LineBar
 from widgets.tones import tone_css
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from supervisor.core.model import TicketSnapshot
+    from widgets.items import Item
 
 _BAR_CELLS = 5
 _GAP: Piece = ("  ", Tone.PLAIN)
@@ -28,8 +29,8 @@ def figures(totals: BatchTotals, width: int) -> Cell:
     name = drawable(totals.name) or "supervise"
     while True:
         left: list[Piece] = [(name, Tone.STRONG)]
-        for _, piece in parts:
-            left += [_GAP, piece]
+        for _, cell in parts:
+            left += cell
         room = width - width_of(tuple(left)) - width_of(money_part)
         if room >= 2 or not parts:
             break
@@ -39,13 +40,17 @@ def figures(totals: BatchTotals, width: int) -> Cell:
     return (*left, (" " * room, Tone.PLAIN), *money_part)
 
 
-def counts(totals: BatchTotals) -> list[tuple[int, Piece]]:
-    """Return the counts worth showing, each with its weight: the lightest is left out first."""
+def counts(totals: BatchTotals) -> list[tuple[int, Cell]]:
+    """Return the counts worth showing, gaps before them, each with its weight: the lightest is left out first."""
     running = totals.count(State.RUNNING, State.STARTING)
-    parts = [(8, (f"{running}/{totals.slots} running", Tone.ACCENT if running else Tone.MUTED))]
+    parts: list[tuple[int, Cell]] = [
+        (8, (_GAP, (f"{running}/{totals.slots} running", Tone.ACCENT if running else Tone.MUTED)))
+    ]
+    if totals.needs_you:
+        parts.append((9, (_GAP, (need_words(totals.needs_you, 0), Tone.WARM))))
+    if failed := totals.count(State.FAILED):
+        parts.append((7, ((f" ({failed} failed)", Tone.BAD),)))  # among what needs the operator
     others = (
-        (9, State.NEEDS_YOU, "need you", Tone.WARM),
-        (7, State.FAILED, "failed", Tone.BAD),
         (6, State.DONE, "done", Tone.PLAIN),
         (5, State.QUEUED, "queued", Tone.MUTED),
         (4, State.PARKED, "parked", Tone.MUTED),
@@ -54,35 +59,37 @@ def counts(totals: BatchTotals) -> list[tuple[int, Piece]]:
     )
     for weight, state, word, tone in others:
         if count := totals.count(state):
-            parts.append((weight, (f"{count} {word}", tone)))
+            parts.append((weight, (_GAP, (f"{count} {word}", tone))))
     return parts
 
 
 def spent(totals: BatchTotals) -> Cell:
     """Return what was spent, of what budget, with a bar of what is used up."""
+    so_far = totals.spent_usd + totals.turn_usd
+    words = money(so_far, estimated=totals.turn_usd > 0)
     if totals.budget_usd is None:
-        return ((f"{money(totals.spent_usd)} spent", Tone.PLAIN),)
-    share = totals.spent_usd / totals.budget_usd if totals.budget_usd > 0 else 1.0
+        return ((f"{words} spent", Tone.PLAIN),)
+    share = so_far / totals.budget_usd if totals.budget_usd > 0 else 1.0
     full, empty = bar(share, _BAR_CELLS)
     tone = Tone.WARM if share >= 0.9 else Tone.MUTED
     return (
-        (money(totals.spent_usd), Tone.PLAIN),
+        (words, Tone.PLAIN),
         (f"/{round_money(totals.budget_usd)} ", Tone.MUTED),
         (full, tone),
         (empty, Tone.FAINT),
     )
 
 
-def attention(totals: BatchTotals, waiting: Sequence[TicketSnapshot], width: int, marks: str = "") -> Cell:
-    """Return the second line: what holds for the whole batch, then the tickets that need the operator."""
+def attention(totals: BatchTotals, waiting: Sequence[Item], width: int, marks: str = "") -> Cell:
+    """Return the second line: what holds for the whole batch, then what needs the operator."""
     pieces: list[Piece] = [part for word in badges(totals) for part in ((f"[{word}]", Tone.ACCENT), _GAP)]
     if marks:
         pieces += [(marks, Tone.ACCENT), _GAP]
     if totals.notice:
         pieces += [(drawable(totals.notice), Tone.WARM), _GAP]
-    for place, ticket in enumerate(waiting):
+    for place, item in enumerate(waiting):
         left = len(waiting) - place
-        entry = _call_for(ticket)
+        entry = call_for(item)
         room = width - width_of(tuple(pieces)) - (len(f"+{left} more") + 2 if left > 1 else 0)
         if place and width_of(entry) > room:
             pieces.append((f"+{left} more", Tone.WARM))
@@ -107,11 +114,6 @@ def badges(totals: BatchTotals) -> list[str]:
     return [word for is_on, word in on if is_on]
 
 
-def _call_for(ticket: TicketSnapshot) -> Cell:
-    glyph, tone = ("!", Tone.WARM) if ticket.state is State.NEEDS_YOU else ("✗", Tone.BAD)
-    return ((f"{glyph} {drawable(ticket.id)} ", tone), (f"{reason(ticket)}", Tone.PLAIN))
-
-
 def _calm(totals: BatchTotals) -> str:
     total = sum(totals.counts.values())
     if not total:
@@ -132,11 +134,11 @@ class SummaryBar(LineBar):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._totals = BatchTotals()
-        self._waiting: tuple[TicketSnapshot, ...] = ()
+        self._waiting: tuple[Item, ...] = ()
         self._marks = ""
 
-    def show(self, totals: BatchTotals, waiting: Sequence[TicketSnapshot], marked: int = 0, hidden: int = 0) -> None:
-        """Show the batch's figures, the tickets that need the operator, most urgent first, and the count of marks.
+    def show(self, totals: BatchTotals, waiting: Sequence[Item], marked: int = 0, hidden: int = 0) -> None:
+        """Show the batch's figures, what needs the operator, most urgent first, and the count of marks.
 
         Args:
             totals: The figures.

@@ -46,11 +46,10 @@ def name_line(ticket: TicketSnapshot, width: int) -> Cell:
 def money_line(ticket: TicketSnapshot, attempts: Sequence[AttemptRecord], width: int) -> Cell:
     """Return budget, what was spent and by which attempts, headroom and reserve."""
     has = f"budget {fmt.money(ticket.budget_usd)}" if ticket.budget_usd is not None else "no budget of its own"
-    spent = f"spent {fmt.money(ticket.spent_usd, estimated=ticket.estimated_usd > 0)}"
+    spent = f"spent {fmt.money(ticket.so_far_usd, estimated=ticket.is_estimate)}"
     after: list[Piece] = []
-    if ticket.headroom_usd is not None:
+    if (left := ticket.left_usd) is not None:
         is_low = fmt.is_low(ticket)
-        left = ticket.headroom_usd
         words = f"{'! ' if is_low else ''}headroom {fmt.money(left) if left >= 0 else f'−{fmt.money(-left)}'}"
         kept = ticket.reserve_usd or budget.reserve(None, 0.0)
         after = [_GAP, (words, Tone.WARM if is_low else Tone.PLAIN), _GAP, (f"reserve {fmt.money(kept)}", Tone.MUTED)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -26,6 +27,20 @@ _KEYS = 3
 Advice = tuple[tuple[Verb, str], ...]
 """Verbs with what each is good for."""
 
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A verb that helps a ticket that waits."""
+
+    verb: Verb
+    words: str
+    """What it is good for."""
+    ticket: TicketSnapshot
+    """Whom to give it to: the ticket itself, or the one that blocks it."""
+    label: str
+    """The verb, and where that is another ticket its id; safe to draw."""
+
+
 _GO_ON = "go on in its own session"
 _GIVE_UP = "give it up; session, branch and files stay"
 _TELL = "tell the agent what to do differently, and go on"
@@ -39,6 +54,7 @@ _ADVICE: Mapping[Why | None, Advice] = MappingProxyType(
         Why.LIMIT: _RAISE,
         Why.VERIFY: ((MESSAGE, _TELL), (RESUME, "let it try again"), (FORK, "try another way"), (CANCEL, _GIVE_UP)),
         Why.AUTH: ((RESUME, "go on, once the key or login is right"), (CANCEL, _GIVE_UP)),
+        Why.LEDGER: ((RESUME, "go on, once the disk can be written"), (CANCEL, _GIVE_UP)),
         Why.CONFLICT: ((RESUME, "go on, once the conflict is settled"), (MESSAGE, _TELL), (CANCEL, _GIVE_UP)),
     }
 )
@@ -47,6 +63,12 @@ _OTHERWISE: Advice = (
     (MESSAGE, _TELL),
     (START_OVER, "begin again with a new session"),
     (CANCEL, _GIVE_UP),
+)
+
+
+_UNBLOCK: Advice = (
+    (RESUME, "go on with what this one waits for"),
+    (START_OVER, "begin that one with a new session"),
 )
 
 
@@ -76,34 +98,65 @@ class Past:
         return cls(turn, ended, check)
 
 
-def advice(ticket: TicketSnapshot) -> Advice:
-    """Return what can be done about a ticket that waits, the most likely first; nothing that does not apply."""
-    known = _ADVICE.get(ticket.why, _OTHERWISE) if ticket.state is State.NEEDS_YOU else _OTHERWISE
-    return tuple((verb, words) for verb, words in known if verb.applies(ticket))
+def remedies(ticket: TicketSnapshot, blocker: TicketSnapshot | None = None) -> tuple[Remedy, ...]:
+    """Return what can be done about a ticket that waits, the most likely first; nothing that does not apply.
+
+    Args:
+        ticket: The ticket.
+        blocker: The failed or cancelled ticket that keeps it from starting, if one does.
+    """
+    if blocker is not None:
+        others = [Remedy(v, words, blocker, f"{v.label} {drawable(blocker.id)}") for v, words in _UNBLOCK]
+        found = [*others, Remedy(CANCEL, "give this one up", ticket, CANCEL.label)]
+    else:
+        known = _ADVICE.get(ticket.why, _OTHERWISE) if ticket.state is State.NEEDS_YOU else _OTHERWISE
+        found = [Remedy(verb, words, ticket, verb.label) for verb, words in known]
+    return tuple(remedy for remedy in found if remedy.verb.applies(remedy.ticket))
 
 
-def ticket_lines(ticket: TicketSnapshot, past: Past | None, width: int) -> list[Cell]:
+def ticket_lines(
+    ticket: TicketSnapshot, past: Past | None, width: int, blocker: TicketSnapshot | None = None
+) -> list[Cell]:
     """Return the card, none of its lines wider than ``width``; ``past`` is None while it is not known."""
-    cells, past = room(width), past or Past()
+    cells, past, why = room(width), past or Past(), _why(ticket, blocker)
+    said, errors = (past.turn.text.strip(), past.turn.errors) if past.turn is not None else ("", ())
+    news = [error for error in errors if not _is_in(error, why)]
     parts: list[Part] = [
         ("state", [((fmt.state_words(ticket.state), fmt.state_tone(ticket.state)),)]),
-        ("why", plain(ticket.detail or fmt.reason(ticket), cells, ERROR_LINES)),
-        ("you can", _can(ticket)),
+        ("why", plain(why, cells, ERROR_LINES)),
+        ("you can", _can(ticket, blocker)),
         ("last turn", _turn(ticket, past.turn, cells)),
-        ("it said last", plain(past.turn.text, cells, SAID_LINES) if past.turn and past.turn.text.strip() else []),
-        ("errors", plain("\n".join(past.turn.errors), cells, ERROR_LINES) if past.turn and past.turn.errors else []),
+        ("it said last", plain(said, cells, SAID_LINES) if not _is_in(said, "\n".join((why, *errors))) else []),
+        ("errors", plain("\n".join(news), cells, ERROR_LINES) if news else []),
         ("the check", _check(past.check, cells)),
-        ("the try", _try(past.ended, cells)),
+        ("the try", _try(past.ended, cells, why)),
         ("spent", _spent(ticket, cells)),
     ]
     return labelled(parts, width)
 
 
-def _can(ticket: TicketSnapshot) -> list[Cell]:
-    if ticket.pending:
-        return [((f"{drawable(ticket.pending)} …", Tone.ACCENT),)]
+def _is_in(words: str, told: str) -> bool:
+    """Return whether some words were told already, be it as ``API 400: …`` instead of ``API Error: 400 …``."""
+    return _bare(words) in _bare(told)
+
+
+def _bare(words: str) -> str:
+    return re.sub(r"[\W_]|error", "", words.lower())
+
+
+def _why(ticket: TicketSnapshot, blocker: TicketSnapshot | None) -> str:
+    if blocker is None:
+        return ticket.detail or fmt.reason(ticket)
+    return f"it comes {fmt.blocked_words(blocker)}: it cannot start before that one is done"
+
+
+def _can(ticket: TicketSnapshot, blocker: TicketSnapshot | None) -> list[Cell]:
+    pending = ticket.pending or (blocker.pending if blocker is not None else None)
+    if pending:
+        return [((f"{drawable(pending)} …", Tone.ACCENT),)]
     lines: list[Cell] = [
-        ((fit(verb.key, _KEYS), Tone.ACCENT), (f"{verb.label}: {words}", Tone.PLAIN)) for verb, words in advice(ticket)
+        ((fit(remedy.verb.key, _KEYS), Tone.ACCENT), (f"{remedy.label}: {remedy.words}", Tone.PLAIN))
+        for remedy in remedies(ticket, blocker)
     ]
     return lines or [(("nothing more", Tone.FAINT),)]
 
@@ -125,10 +178,10 @@ def _check(check: ev.Verified | None, cells: int) -> list[Cell]:
     return [line, *(ending(check.output, cells, OUTPUT_LINES, Tone.MUTED) if check.output.strip() else [])]
 
 
-def _try(ended: ev.AttemptEnded | None, cells: int) -> list[Cell]:
+def _try(ended: ev.AttemptEnded | None, cells: int, why: str) -> list[Cell]:
     if ended is None:
         return []
-    words = [f"ended as {ended.outcome.value.replace('_', ' ')}", ended.detail]
+    words = [f"ended as {ended.outcome.value.replace('_', ' ')}", "" if _is_in(ended.detail, why) else ended.detail]
     if ended.exit_code is not None:
         words.append(f"exit {ended.exit_code}")
     lines = plain(" · ".join(word for word in words if word), cells, 4)
@@ -137,7 +190,7 @@ def _try(ended: ev.AttemptEnded | None, cells: int) -> list[Cell]:
 
 
 def _spent(ticket: TicketSnapshot, cells: int) -> list[Cell]:
-    spent = fmt.money(ticket.spent_usd, estimated=ticket.estimated_usd > 0)
+    spent = fmt.money(ticket.so_far_usd, estimated=ticket.is_estimate)
     budget = "" if ticket.budget_usd is None else f" of {fmt.round_money(ticket.budget_usd)}"
     turns = "" if ticket.max_turns is None else f", at most {ticket.max_turns} a prompt"
     return plain(f"{spent}{budget}, {ticket.turns} turns{turns}, try {ticket.attempts}", cells, 2)

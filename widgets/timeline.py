@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.message import Message
 
 from widgets import formatting as fmt
 from widgets.cells import Cell, Piece, Tone, drawable, fit
-from widgets.lines import LineBar, LineView
+from widgets.lines import LineBar
+from widgets.row_list import RowList
 from widgets.timeline_layout import Window, axis, cost_rows, lane_cell
 from widgets.tones import TONE_CLASSES, tone_css
 
@@ -19,14 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.style import Style
-    from textual import events
     from textual.strip import Strip
 
     from supervisor.core.model import TicketSnapshot
     from supervisor.core.timeline import Lane, Timeline
 
-HEADER = 1
-"""The axis above the rows, which does not scroll."""
 _MOST_ID = 28
 _COST = 7
 _MARGIN = 4
@@ -49,26 +44,16 @@ def label(ticket: TicketSnapshot, cells: int) -> Cell:
     )
 
 
-class TimelineView(LineView):
+class TimelineView(RowList):
     """Rows of cells. `show` draws again only rows that read differently."""
+
+    HEADER = 1
 
     COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES | {"timeline--cursor"}
     DEFAULT_CSS = """
     TimelineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; height: 1fr; }
     TimelineView .timeline--cursor { background: $block-cursor-blurred-background; text-style: bold; }
     """ + tone_css("TimelineView")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "Next", show=False),
-        Binding("k,up", "move(-1)", "Previous", show=False),
-        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False),
-        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False),
-        Binding("home", "edge(0)", "First", show=False),
-        Binding("end,G", "edge(-1)", "Last", show=False),
-        Binding("enter", "open", "Open", show=False),
-    ]
-
-    class Opened(Message):
-        """The operator wants to see all of a ticket."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -110,59 +95,43 @@ class TimelineView(LineView):
         if is_other or [t.id for t in before] != [t.id for t in self._rows]:
             self._cursor = max(0, min(self._cursor, len(self._rows) - 1))
             self._drawn = {t.id: self._drawn[t.id] for t in self._rows if t.id in self._drawn}
-            self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + HEADER)
+            self.measure()
             self.refresh()
             return
-        for place in self._visible():
+        for place in self.in_view:
             ticket = self._rows[place]
             drawn = self._drawn.get(ticket.id)
             if drawn is not None and drawn[0] != self._state(place):
-                self.refresh_line(place + HEADER)
+                self.refresh_line(place + self.HEADER)
 
     def select(self, ticket: str) -> None:
         """Put the cursor on a ticket; unknown ones change nothing."""
         place = next((place for place, row in enumerate(self._rows) if row.id == ticket), None)
         if place is not None:
-            self._go_to(place)
+            self.go_to(place)
 
-    # Keys
+    # Places
 
-    def action_move(self, by: int) -> None:
-        """Move the cursor by so many rows."""
-        self._go_to(self._cursor + by)
+    @property
+    def row_count(self) -> int:
+        """How many tickets there are."""
+        return len(self._rows)
 
-    def action_page(self, by: int) -> None:
-        """Move the cursor by so many pages."""
-        self._go_to(self._cursor + by * max(1, self._room - 1))
+    @property
+    def place(self) -> int:
+        """Place of the ticket under the cursor."""
+        return self._cursor
 
-    def action_edge(self, place: int) -> None:
-        """Move the cursor to the first row (0) or the last (-1)."""
-        self._go_to(place % max(1, len(self._rows)))
-
-    def action_open(self) -> None:
-        """Say that all of the ticket is wanted."""
-        if self._rows:
-            self.post_message(self.Opened())
-
-    def on_click(self, event: events.Click) -> None:
-        """Put the cursor under the pointer; a double click opens the ticket."""
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y < HEADER:
-            return
-        place = offset.y - HEADER + self.scroll_offset.y
-        if place < len(self._rows):
-            self._go_to(place)
-            if event.chain == 2:
-                self.action_open()
-
-    def scroll_lines(self, by: int) -> None:
-        """Scroll, and leave the cursor where it is."""
-        self.scroll_to(y=self.scroll_offset.y + by, animate=False, force=True)
+    def go_to(self, place: int) -> None:
+        """Put the cursor on the ticket in a place."""
+        before, self._cursor = self._cursor, place
+        for line in (before, place):
+            self.refresh_line(line + self.HEADER)
+        self.reveal()
 
     def on_resize(self) -> None:
-        """Keep the cursor in view."""
+        """Draw every row in the new width."""
         self.forget_lines()
-        self._reveal()
 
     # Drawing
 
@@ -170,13 +139,12 @@ class TimelineView(LineView):
         """Draw every row anew when it is next shown."""
         self._drawn.clear()
 
-    def draw_line(self, y: int, width: int, top: int) -> Strip:
-        """Draw the axis, which stays, or a row."""
-        if y < HEADER:
-            return self.palette.line(
-                ((" " * self._label, Tone.FAINT), (axis(self._window, self._now), Tone.MUTED)), width
-            )
-        place = y - HEADER + top
+    def draw_header(self, y: int, width: int) -> Strip:
+        """Draw the axis."""
+        return self.palette.line(((" " * self._label, Tone.FAINT), (axis(self._window, self._now), Tone.MUTED)), width)
+
+    def draw_row(self, place: int, width: int) -> Strip:
+        """Draw a ticket."""
         if place >= len(self._rows):
             return self.palette.line((), width)
         state, ident = self._state(place), self._rows[place].id
@@ -203,27 +171,6 @@ class TimelineView(LineView):
 
     def _lane(self, place: int) -> Lane | None:
         return self._timeline.lanes.get(self._rows[place].id) if self._timeline is not None else None
-
-    # Places
-
-    @property
-    def _room(self) -> int:
-        return max(0, self.scrollable_content_region.height - HEADER)
-
-    def _visible(self) -> range:
-        top = self.scroll_offset.y
-        return range(top, min(len(self._rows), top + self._room))
-
-    def _go_to(self, place: int) -> None:
-        before, self._cursor = self._cursor, max(0, min(place, len(self._rows) - 1))
-        for line in (before, self._cursor):
-            self.refresh_line(line + HEADER)
-        self._reveal()
-
-    def _reveal(self) -> None:
-        place, top, room = self._cursor, self.scroll_offset.y, self._room
-        if room and not top <= place < top + room:
-            self.scroll_to(y=place if place < top else place - room + 1, animate=False, force=True)
 
 
 class CostGraph(LineBar):

@@ -17,7 +17,7 @@ from widgets.transcript_search_bar import SearchBar
 if TYPE_CHECKING:
     from textual import events
 
-    from supervisor.core.board import Transcript
+    from supervisor.core.transcript import Transcript
     from widgets.cells import Cell
     from widgets.transcript_items import Item
     from widgets.transcript_rows import Row

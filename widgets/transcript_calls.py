@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from supervisor.core.diffs import EDITING_TOOLS
 from supervisor.core.text import clip
+from supervisor.core.tools import tool_words
 from widgets.cells import Cell, Piece, Tone, clip_pieces, drawable, drawable_lines, joined
 from widgets.transcript_diff import counts, diff_rows, size
 from widgets.transcript_folds import INDENT, extra, peek, telling
@@ -69,7 +70,7 @@ def call_rows(tool: Entry, result: Entry | None, width: int, is_open: bool) -> l
 def headline(tool: Entry) -> str:
     """Return a call's sign and words."""
     name, _, summary = drawable(tool.text).partition(" ")
-    words = summary if name in _NAMELESS and summary else f"{name} {summary}".rstrip()
+    words = summary if name in _NAMELESS and summary else f"{tool_words(name)} {summary}".rstrip()
     return f"{_GLYPHS.get(name, '◦')} {words}"
 
 

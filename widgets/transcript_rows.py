@@ -14,7 +14,7 @@ from widgets.transcript_items import Item
 from widgets.transcript_lines import TranscriptLines
 
 if TYPE_CHECKING:
-    from supervisor.core.board import Transcript
+    from supervisor.core.transcript import Transcript
 
 Row = tuple[Item, int]
 """An item, and one of its rows."""

@@ -17,7 +17,7 @@ from widgets.transcript_rows import TranscriptRows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.core.board import Transcript
+    from supervisor.core.transcript import Transcript
     from widgets.transcript_items import Item
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -18,6 +19,7 @@ from supervisor.app.commands import APP_COMMANDS, command_bindings
 from supervisor.app.driver import TerminalDriver
 from supervisor.app.herald import Herald
 from supervisor.app.own_keys import keymap, own_hints
+from supervisor.app.own_theme import keep_theme, read_theme
 from supervisor.app.pager import read_in_pager
 from supervisor.app.palette import SuperviseCommands
 from supervisor.app.screens.board import BoardScreen
@@ -34,10 +36,12 @@ from widgets.words_area import WordsArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from textual import events
     from textual.binding import BindingType
     from textual.screen import Screen
+    from textual.theme import Theme
 
     from supervisor.app.ports import BatchPort
 
@@ -64,6 +68,7 @@ class SuperviseApp(App[int]):
         clock: Callable[[], float] = time.time,
         frame_hz: float = 12.0,
         keys: Mapping[str, str] | None = None,
+        theme_file: Path | None = None,
     ) -> None:
         """Prepare the application; nothing is drawn before it runs.
 
@@ -73,6 +78,7 @@ class SuperviseApp(App[int]):
             clock: Seconds since the epoch.
             frame_hz: How often a second changes are drawn, at most.
             keys: The operator's own keys by the names of commands and verbs, as ``own_keys`` reads them.
+            theme_file: Holds the theme chosen last, and will hold the next one; None remembers none.
         """
         no_color = "NO_COLOR" in os.environ
         # With native colours Textual answers NO_COLOR by sending none at all; otherwise it would send greys.
@@ -96,7 +102,6 @@ class SuperviseApp(App[int]):
         self._board_screen = BoardScreen(port, clock)
         self._herald = Herald(
             port.board,
-            self._board_screen.waits,
             time.monotonic,
             env=os.environ,
             write=self._signal,
@@ -104,7 +109,12 @@ class SuperviseApp(App[int]):
         )
         self.register_theme(THEME)
         self.register_theme(HIGH_CONTRAST)
-        self.theme = MONOCHROME if no_color else THEME.name
+        self._theme_file = theme_file
+        self.theme = MONOCHROME if no_color else self._remembered_theme()
+
+    def _remembered_theme(self) -> str:
+        name = read_theme(self._theme_file) if self._theme_file is not None else ""
+        return name if name in self.available_themes else THEME.name
 
     def get_default_screen(self) -> BoardScreen:
         """The board lies under every other screen."""
@@ -113,8 +123,14 @@ class SuperviseApp(App[int]):
     def on_ready(self) -> None:
         """Keep up with the board from now on, and tell whoever waits for the first paint."""
         self.set_interval(1 / self._frame_hz, self._frame)
+        if self._theme_file is not None and not self.no_color:
+            self.theme_changed_signal.subscribe(self, self._keep_theme)
         if self._tell_ready is not None:
             self.call_after_refresh(self._tell_ready)
+
+    def _keep_theme(self, theme: Theme) -> None:
+        if self._theme_file is not None:
+            self.run_worker(partial(keep_theme, self._theme_file, theme.name), thread=True, group="theme")
 
     def finish(self, code: int) -> None:
         """Leave, with this exit code. May be called from any task of the app's loop."""

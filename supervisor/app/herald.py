@@ -10,7 +10,6 @@ from supervisor.app.terminal_codes import VARIABLE, Channels, call
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.app.waiting import Waiting
     from supervisor.core.board import Board
 
 TITLE_S = 1.0
@@ -23,7 +22,6 @@ class Herald:
     def __init__(
         self,
         board: Board,
-        waiting: Waiting,
         clock: Callable[[], float],
         *,
         env: Mapping[str, str],
@@ -34,13 +32,12 @@ class Herald:
 
         Args:
             board: The board.
-            waiting: What waits on it.
             clock: Seconds on any clock.
             env: The environment: what the operator wants, and which terminal it is.
             write: Writes sequences to the terminal.
             set_title: Sets the window's title.
         """
-        self._board, self._waiting, self._clock = board, waiting, clock
+        self._board, self._clock = board, clock
         self._env, self._write, self._set_title = env, write, set_title
         self._channels = Channels.of(env)
         self._caller = Caller()
@@ -66,7 +63,7 @@ class Herald:
         """Let time pass: do what was held back, once its time has come."""
         at = self._clock()
         if self._is_stale or self._caller.is_holding:
-            words = self._caller.look(affairs_of(self._board, self._waiting), at)
+            words = self._caller.look(affairs_of(self._board), at)
             if words is not None and not self._is_muted and not self._board.announced.stopping:
                 self._write(call(words, self._channels, self._env))
         if self._is_stale and at >= self._titled_at + TITLE_S:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.core import budget
 from supervisor.core.model import TicketSnapshot, Why
-from supervisor.core.verb_args import BadArgs, checked
+from supervisor.core.verb_args import BadArgs, checked, limits
 from supervisor.core.verbs import BUDGET
 from widgets.formatting import money
 
@@ -114,8 +114,8 @@ def turns_words(turns: int | None) -> str:
 
 def outcome(ticket: TicketSnapshot, told: dict[str, Any]) -> str:
     """Return what one ticket will have once it is told this. Raises BadArgs."""
-    args = checked(BUDGET, ticket, told)
-    total, turns = args["budget_usd"], turns_words(args["max_turns"])
+    to = limits(ticket, checked(BUDGET, ticket, told))
+    total, turns = to.budget_usd, turns_words(to.max_turns)
     if total is None:
         return f"no budget of its own, {turns}"
     left = total - ticket.spent_usd

@@ -12,21 +12,21 @@ from supervisor.core.model import State
 from widgets import ask_words
 from widgets.cells import drawable
 from widgets.effect_words import waits_for
-from widgets.formatting import reason
+from widgets.formatting import blocked_words, need_words, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from supervisor.app.waiting import Waiting
     from supervisor.core.board import Board
     from supervisor.core.model import BatchTotals
+    from supervisor.core.waiting import Waiting
 
 SETTLE_S = 1.0
 """How long a call is held back for what comes together with it."""
 GAP_S = 10.0
 """Least time between two calls."""
 _NAMED = 3
-_MOVING = (State.QUEUED, State.STARTING, State.RUNNING, State.PARKED)
+_AT_WORK = (State.STARTING, State.RUNNING, State.PARKED)
 _ENDS = (State.DONE, State.FAILED, State.PAUSED, State.CANCELLED)
 
 
@@ -37,6 +37,8 @@ class Affair:
     ticket: str
     words: str
     is_failure: bool = False
+    is_blocked: bool = False
+    """It only follows from what became of another ticket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,14 @@ class Affairs:
     """How the batch stands, such as ``6 done, 1 failed``."""
 
 
-def affairs_of(board: Board, waiting: Waiting) -> Affairs:
+def affairs_of(board: Board) -> Affairs:
     """Return the affairs of a board."""
-    totals = board.totals()
-    is_moving = totals.count(*_MOVING) > 0 or any(ticket.live for ticket in board.rows())
-    return Affairs(dict(_affairs(waiting)), is_moving, ending_words(totals))
+    waiting, rows = board.waiting, board.rows()
+    is_moving = any(ticket.live or ticket.state in _AT_WORK for ticket in rows)
+    if not is_moving:
+        stuck = waiting.stuck()
+        is_moving = any(ticket.state is State.QUEUED and ticket.id not in stuck for ticket in rows)
+    return Affairs(dict(_affairs(waiting)), is_moving, ending_words(board.totals()))
 
 
 def _affairs(waiting: Waiting) -> Iterator[tuple[str, Affair]]:
@@ -65,10 +70,13 @@ def _affairs(waiting: Waiting) -> Iterator[tuple[str, Affair]]:
         record = view.record
         words = f"effect {record.op}: {waits_for(view)}"
         yield f"effect {record.key} {record.version}", Affair(record.ticket, words)
-    for ticket in waiting.tickets:
-        is_failure = ticket.state is State.FAILED
+    for ticket in waiting.others:
+        blocker, is_failure = waiting.blocker(ticket), ticket.state is State.FAILED
         words = f"failed: {reason(ticket)}" if is_failure else reason(ticket)
-        yield f"ticket {ticket.id} {ticket.state} {ticket.attempts}", Affair(ticket.id, words, is_failure)
+        if blocker is not None:
+            words = f"blocked: {blocked_words(blocker)}"
+        affair = Affair(ticket.id, words, is_failure, is_blocked=blocker is not None)
+        yield f"ticket {ticket.id} {ticket.state} {ticket.attempts}", affair
 
 
 def ending_words(totals: BatchTotals) -> str:
@@ -77,19 +85,13 @@ def ending_words(totals: BatchTotals) -> str:
 
 
 def title_words(totals: BatchTotals) -> str:
-    """Return the window's title, such as ``supervise: 2 need you · 3 running``."""
-    needs, failed = totals.count(State.NEEDS_YOU), totals.count(State.FAILED)
+    """Return the window's title, such as ``supervise: 2 need you (1 failed) · 3 running``."""
     running = totals.count(State.RUNNING, State.STARTING)
     parts = [
-        _need(needs) if needs else "",
-        f"{failed} failed" if failed else "",
+        need_words(totals.needs_you, totals.count(State.FAILED)) if totals.needs_you else "",
         f"{running} running" if running else "",
     ]
     return f"supervise: {' · '.join(filter(None, parts)) or ending_words(totals) or 'nothing runs'}"
-
-
-def _need(count: int) -> str:
-    return f"{count} need{'s' if count == 1 else ''} you"
 
 
 class Caller:
@@ -132,7 +134,7 @@ class Caller:
         if self._seen is not None:
             held = [key for key in self._fresh if key in now.waits]
             self._fresh = [*held, *(key for key in now.waits if key not in self._seen)]
-            rests = not now.is_moving and all(affair.is_failure for affair in now.waits.values())
+            rests = not now.is_moving and all(a.is_failure or a.is_blocked for a in now.waits.values())
             self._is_over = rests and (self._is_over or self._was_moving)
         self._seen, self._was_moving = frozenset(now.waits), now.is_moving
 
@@ -143,9 +145,7 @@ def call_words(news: Sequence[Affair], ending: str = "") -> str:
         return f"the batch is finished: {ending}" if "paused" not in ending else f"nothing runs any more: {ending}"
     if len(news) == 1:
         return drawable(f"{news[0].ticket}: {news[0].words}")
-    failed = sum(affair.is_failure for affair in news)
-    waits = len(news) - failed
-    counts = ", ".join(filter(None, (_need(waits) if waits else "", f"{failed} failed" if failed else "")))
+    counts = need_words(len(news), sum(affair.is_failure for affair in news))
     tickets = list(dict.fromkeys(affair.ticket for affair in news))
     more = f" and {len(tickets) - _NAMED} more" if len(tickets) > _NAMED else ""
     return drawable(f"{counts}: {', '.join(tickets[:_NAMED])}{more}")

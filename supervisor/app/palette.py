@@ -20,7 +20,7 @@ from widgets.cells import drawable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_THEMES = "Choose other colours for this session; one of them is high-contrast."
+_THEMES = "Choose other colours, from now on; one of them is high-contrast."
 _TABLES = (
     (BoardScreen, BOARD_COMMANDS),
     (TicketScreen, TICKET_COMMANDS),

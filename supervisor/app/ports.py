@@ -46,6 +46,9 @@ class BatchPort(Protocol):
     def pause_starting(self, on: bool) -> None:
         """Start no further ticket, or go on with starting; what runs goes on either way. Outlives a restart."""
 
+    def remember(self, name: str, value: str) -> None:
+        """Keep a setting of the batch, for ``reader.setting`` to find, also after a restart."""
+
     def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
         """Carry out a decision about an effect, and say later how that went.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from supervisor.app.drafts import Drafts
 from supervisor.app.limits import is_at_limit
 from supervisor.app.orders import Order, Sorted, reasons, report, sort_out, whom
 from supervisor.app.screens.confirm import ConfirmScreen
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from supervisor.app.ports import BatchPort
     from supervisor.app.screens.dialog import VerbDialog
-    from supervisor.app.screens.tell import Drafts
     from supervisor.app.undo import Undo
     from supervisor.core.events import Event
     from supervisor.core.model import TicketSnapshot
@@ -63,7 +63,7 @@ class VerbDesk:
             given: Called when verbs were given, so that their marks are drawn at once.
         """
         self._port, self._given = port, given
-        self._drafts: Drafts = {}
+        self._drafts = Drafts(port)
         self._dialogs: dict[Verb, Callable[[Screen[Any], tuple[str, ...], str], VerbDialog]] = {
             MESSAGE: lambda _, ids, hidden: TellScreen(port, ids, hidden, drafts=self._drafts),
             BUDGET: lambda _, ids, hidden: LimitsScreen(port, ids, hidden),
@@ -178,7 +178,7 @@ class VerbDesk:
             untaken = [t for t in found.accepted if self._port.board[t].pending != order.verb.name]
             found = found.but([(ticket, _STOPPING) for ticket in untaken])
         if order.verb is MESSAGE and found.accepted:
-            self._drafts.pop(frozenset(order.tickets), None)
+            self._drafts.drop(order.tickets)
         return found
 
     def _report(self, screen: Screen[Any], verb: Verb, found: Sorted) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_first_paint_shows_the_batch(open_app: Opener) -> None:
     async with open_app(busy()) as stage:
-        assert "tinyshop  3/4 running  2 need you" in stage.text()
+        assert "tinyshop  3/4 running  3 need you (1 failed)" in stage.text()
         assert "▸ 001-rounding" in stage.line("● running")
         assert "── 001-rounding · Discounts round the wrong way" in stage.text()
         assert "$ pytest -q   ✓ 14 passed" in stage.text()
@@ -184,7 +184,7 @@ async def test_very_wide_terminals_put_the_transcript_beside(open_app: Opener) -
 
 async def test_a_narrow_terminal_still_shows_what_matters(open_app: Opener) -> None:
     async with open_app(busy(), size=(50, 16)) as stage:
-        assert "2 need you" in stage.text()
+        assert "3 need you" in stage.text()
         assert "● running" in stage.line("▸ 001-rounding")
         assert "? help" in stage.text().splitlines()[-1]
 

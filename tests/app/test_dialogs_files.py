@@ -262,7 +262,7 @@ async def test_hostile_answers_are_literal(open_app: Opener) -> None:
         stage.port.reader = hostile_library()
         for key in ("f", "z"):
             await on(stage, TICKET, key)
-            await stage.until(lambda: "Fix [/" in dialog(stage))
+            await stage.until(lambda: "list[str]" in dialog(stage))
             for _ in range(12):
                 await stage.pilot.press("j" if key == "z" else "pageup")
                 assert not set(stage.text()) & set("\x1b\x07\x00\x9b\u202e\u2066\r\t\ud83d")

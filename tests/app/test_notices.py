@@ -15,7 +15,6 @@ from supervisor.app.driver import Output, TerminalDriver
 from supervisor.app.herald import Herald
 from supervisor.app.notices import GAP_S, SETTLE_S, Affair, Affairs, Caller, affairs_of, call_words, title_words
 from supervisor.app.terminal_codes import Channels, call, desktop, give_title_back, take_title, title
-from supervisor.app.waiting import Waiting
 from supervisor.core import events as ev
 from supervisor.core.model import BatchTotals, State
 from tests.e2e.terminal import Terminal, wait_until
@@ -72,7 +71,7 @@ def test_the_next_call_waits_for_the_gap_and_says_all_that_came_meanwhile() -> N
     assert caller.look(waits("001"), first)
     assert caller.look(waits("001", "002"), first + 1) is None
     assert caller.look(waits("001", "002", failed=("003",)), first + GAP_S - 0.1) is None
-    assert caller.look(waits("001", "002", failed=("003",)), first + GAP_S) == "1 needs you, 1 failed: 002, 003"
+    assert caller.look(waits("001", "002", failed=("003",)), first + GAP_S) == "2 need you (1 failed): 002, 003"
 
 
 def test_what_was_answered_before_its_call_was_due_is_not_called_for() -> None:
@@ -129,7 +128,7 @@ def test_a_batch_that_goes_on_within_the_moment_is_not_finished() -> None:
 def test_affairs_of_a_board_with_everything_on_it() -> None:
     board = stuck()
     ask(board, question("q", "001-rounding", [AUDIENCE]))
-    found = affairs_of(board, Waiting(board))
+    found = affairs_of(board)
     said = {f"{affair.ticket}: {affair.words}" for affair in found.waits.values()}
     for words in (
         "001-rounding: question: Which audience is this page for?",
@@ -147,24 +146,48 @@ def test_a_ticket_that_fails_again_is_another_affair() -> None:
     story.add("001")
     story.start("001")
     story.move("001", State.FAILED)
-    before = affairs_of(story.board, Waiting(story.board)).waits
+    before = affairs_of(story.board).waits
     story.move("001", State.QUEUED)
     story.start("001")
     story.move("001", State.FAILED)
-    assert affairs_of(story.board, Waiting(story.board)).waits.keys() != before.keys()
+    assert affairs_of(story.board).waits.keys() != before.keys()
 
 
 @pytest.mark.parametrize(
-    ("counts", "words"),
+    ("needs", "counts", "words"),
     [
-        ({State.NEEDS_YOU: 2, State.RUNNING: 2, State.STARTING: 1}, "2 need you · 3 running"),
-        ({State.NEEDS_YOU: 1, State.FAILED: 1}, "1 needs you · 1 failed"),
-        ({State.DONE: 6, State.CANCELLED: 1}, "6 done, 1 cancelled"),
-        ({State.QUEUED: 3}, "nothing runs"),
+        (2, {State.NEEDS_YOU: 2, State.RUNNING: 2, State.STARTING: 1}, "2 need you · 3 running"),
+        (2, {State.NEEDS_YOU: 1, State.FAILED: 1}, "2 need you (1 failed)"),
+        (0, {State.DONE: 6, State.CANCELLED: 1}, "6 done, 1 cancelled"),
+        (0, {State.QUEUED: 3}, "nothing runs"),
     ],
 )
-def test_titles(counts: dict[State, int], words: str) -> None:
-    assert title_words(BatchTotals(counts=counts)) == f"supervise: {words}"
+def test_titles(needs: int, counts: dict[State, int], words: str) -> None:
+    assert title_words(BatchTotals(counts=counts, needs_you=needs)) == f"supervise: {words}"
+
+
+def blocked(*, moving: bool) -> Board:
+    """Return a board on which 002 comes after 001, which failed; 003 comes after 002."""
+    story = Story()
+    story.add("001")
+    story.start("001")
+    if not moving:
+        story.move("001", State.FAILED, at=NOW - 60)
+    story.add("002", after=("001",))
+    story.add("003", after=("002",))
+    return story.board
+
+
+def test_what_is_blocked_is_an_affair_and_keeps_no_batch_from_being_finished() -> None:
+    found = affairs_of(blocked(moving=False))
+    said = {affair.ticket: affair.words for affair in found.waits.values()}
+    assert said["002"] == "blocked: after 001, which failed"
+    assert "003" not in said
+    assert not found.is_moving
+    caller = Caller()
+    caller.look(affairs_of(blocked(moving=True)), 0)
+    caller.look(found, 10)
+    assert caller.look(found, 10 + SETTLE_S) == "the batch is finished: 1 failed"
 
 
 def test_a_batch_with_paused_tickets_is_not_called_finished() -> None:
@@ -244,7 +267,6 @@ class Heard:
         """Return a herald of the board."""
         return Herald(
             self.board,
-            Waiting(self.board),
             lambda: self.now,
             env=XTERM | env,
             write=self.written.append,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.app.test_ticket_screen import FORBIDDEN, settled, written
 from tests.screens.scenes import NOW, Story, hostile
 from tests.screens.ticket_scenes import Shelf, never
 from tests.screens.timeline_scenes import two_hours
+from widgets.timeline import TimelineView
 
 if TYPE_CHECKING:
     from tests.app.conftest import Opener, Stage
@@ -57,6 +58,24 @@ async def test_each_ticket_has_its_time(open_app: Opener) -> None:
         assert stage.line("003-deploy").rstrip().endswith("!!!!!")
         assert stage.line("004-search").rstrip().endswith("█")
         assert stage.line("100-later").split() == ["○", "100-later"]
+
+
+async def test_opening_draws_the_rows_once(open_app: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, told = TimelineView.show, list[str]()
+
+    def show(view: TimelineView, *args: Any) -> None:
+        told.append("rows")
+        shown(view, *args)
+
+    monkeypatch.setattr(TimelineView, "show", show)
+    board, shelf = two_hours()
+    async with open_app(board, size=(100, 24)) as stage:
+        await stage.pilot.press("j", "j")
+        screen = await timeline(stage, shelf)
+        assert told == ["rows"]
+        assert screen.view.built == len(board.rows())
+        assert screen.view.picked == "003-deploy"
+        assert "▸ ! 003-deploy" in stage.text()
 
 
 async def test_costs_stand_below_with_their_total(open_app: Opener) -> None:

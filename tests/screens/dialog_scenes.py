@@ -100,6 +100,10 @@ class Library:
         await self._wait()
         return replace(preview(to, source), refusal=self.refusal)
 
+    async def setting(self, _: str) -> str:
+        """Return nothing: no draft was left by an earlier run."""
+        return ""
+
     async def history(self, *_: object) -> tuple[Entry, ...]:
         """Return nothing: all was said in this run."""
         return ()

@@ -32,6 +32,8 @@ class FakePort:
     """What each of them was told."""
     reader: Any = None
     """Answers what the screens look up: an object with some of the methods of ``Reader``."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What the screens keep."""
     slots: int | None = None
     stops: int = 0
     kills: int = 0
@@ -72,6 +74,10 @@ class FakePort:
     def pause_starting(self, on: bool) -> None:
         """Say so."""
         self.board.announce(starting_paused=on)
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep it."""
+        self.settings[name] = value
 
     def rule(self, ruling: Ruling, answered: Callable[[str | None], None], *, once_more: bool = False) -> None:
         """Note the decision."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from supervisor.core.board import Transcript
 from supervisor.core.model import Entry, EntryKind
+from supervisor.core.transcript import Transcript
 from widgets.cells import Cell, joined
 
 

@@ -17,7 +17,7 @@ from widgets.ask_draft import Draft
 from widgets.ask_layout import ask_lines, verbatim
 from widgets.cells import joined, width_of
 from widgets.items import INBOX, arrange, ask_item, header, line
-from widgets.ticket_layout import Past, advice, ticket_lines
+from widgets.ticket_layout import Past, remedies, ticket_lines
 
 if TYPE_CHECKING:
     from widgets.cells import Cell
@@ -51,7 +51,7 @@ def text(lines: list[Cell]) -> str:
     st.dictionaries(names, json_values, max_size=5),
     st.integers(8, 120),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_line_is_wider_than_its_card_whatever_is_asked(
     kind: AskKind, tool: str, given_: dict[str, Any], width: int
 ) -> None:
@@ -202,9 +202,20 @@ def test_advice_begins_with_the_likeliest_and_holds_only_what_applies(
     state: State, why: Why | None, first: str
 ) -> None:
     ticket = TicketSnapshot("t", state=state, why=why, attempts=1, session_id="s")
-    given_ = advice(ticket)
-    assert given_[0][0].name == first
-    assert all(verb.applies(ticket) for verb, _ in given_)
+    given_ = remedies(ticket)
+    assert given_[0].verb.name == first
+    assert all(remedy.ticket is ticket and remedy.verb.applies(ticket) for remedy in given_)
+
+
+def test_an_error_that_is_told_in_several_places_is_shown_once() -> None:
+    error = "API Error: 400 messages.3: it cannot be understood"
+    turn = ev.TurnEnded("t", NOW, 1, "u", "success", "api_error", True, 2, 0.1, text=error, errors=(error, "and more"))
+    past = Past(turn, ev.AttemptEnded("t", NOW, 1, Outcome.API_ERROR, error, 1))
+    ticket = TicketSnapshot("t", state=State.FAILED, detail="API 400: messages.3: it cannot be understood")
+    shown = text(ticket_lines(ticket, past, 120))
+    assert shown.count("cannot be understood") == 1
+    assert "errors           and more" in shown
+    assert "the try          ended as api error · exit 1" in shown
 
 
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))

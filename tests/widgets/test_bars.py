@@ -13,6 +13,7 @@ from tests.screens.scenes import HOSTILE
 from widgets.cells import joined, width_of
 from widgets.facts_line import rule
 from widgets.filter_bar import status
+from widgets.items import ticket_item
 from widgets.summary_bar import attention, figures, marks_words
 from widgets.verb_footer import hints_line
 
@@ -26,28 +27,32 @@ COUNTS = {
     State.PARKED: 3,
     State.PAUSED: 1,
 }
-TOTALS = BatchTotals("tinyshop", 4, COUNTS, spent_usd=3.41, budget_usd=20.0)
+TOTALS = BatchTotals("tinyshop", 4, COUNTS, needs_you=3, spent_usd=3.41, budget_usd=20.0)
 WAITING = (
-    TicketSnapshot("003-deploy", state=State.NEEDS_YOU, why=Why.UNRESOLVED_EFFECT),
-    TicketSnapshot("007-tax", state=State.NEEDS_YOU, detail="budget reached"),
-    TicketSnapshot("008-docs", state=State.FAILED, detail="exit 1"),
+    ticket_item(TicketSnapshot("003-deploy", state=State.NEEDS_YOU, why=Why.UNRESOLVED_EFFECT)),
+    ticket_item(TicketSnapshot("007-tax", state=State.NEEDS_YOU, detail="budget reached")),
+    ticket_item(TicketSnapshot("008-docs", state=State.FAILED, detail="exit 1")),
 )
 
 
 def test_figures() -> None:
     assert joined(figures(TOTALS, 110)) == (
-        "tinyshop  3/4 running  2 need you  1 failed  6 done  5 queued  3 parked  1 paused              $3.41/$20 ━────"
+        "tinyshop  3/4 running  3 need you (1 failed)  6 done  5 queued  3 parked  1 paused             $3.41/$20 ━────"
     )
 
 
 def test_what_needs_the_operator_is_left_out_last() -> None:
-    assert joined(figures(TOTALS, 50)) == "tinyshop  3/4 running  2 need you  $3.41/$20 ━────"
+    assert joined(figures(TOTALS, 50)) == "tinyshop  3/4 running  3 need you  $3.41/$20 ━────"
     assert "need you" in joined(figures(TOTALS, 40))
     assert width_of(figures(TOTALS, 20)) == 20
 
 
 def test_money_without_a_budget() -> None:
     assert joined(figures(BatchTotals("b", 1, spent_usd=0.5), 40)).endswith("$0.50 spent")
+
+
+def test_money_of_turns_under_way_is_an_estimate() -> None:
+    assert joined(figures(BatchTotals("b", 1, spent_usd=0.5, turn_usd=0.25), 40)).endswith("≈$0.75 spent")
 
 
 def test_a_budget_that_is_nearly_gone_is_warm() -> None:
@@ -107,7 +112,11 @@ def test_the_rule_tells_of_denials_and_of_changed_instructions() -> None:
 def test_hostile_words_keep_every_line_in_its_width(name: str, title: str, width: int) -> None:
     ticket = TicketSnapshot(name, title=title, state=State.FAILED, detail=title, attempts=1, branch=title, model=name)
     totals = BatchTotals(name, notice=title, budget_usd=1.0)
-    for line in (rule(ticket, width), figures(totals, width), attention(totals, (ticket, ticket), width)):
+    for line in (
+        rule(ticket, width),
+        figures(totals, width),
+        attention(totals, (ticket_item(ticket), ticket_item(ticket)), width),
+    ):
         assert width_of(line) <= width
         assert not set(joined(line)) & set("\x1b\x07\x00\n\r\u202e")
 

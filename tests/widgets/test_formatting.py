@@ -106,6 +106,10 @@ def test_headroom_warns_below_the_reserve_without_relying_on_colour() -> None:
     assert Tone.WARM not in {tone for _, tone in calm}
 
 
+def test_headroom_counts_the_turn_under_way() -> None:
+    assert joined(fmt.headroom(ticket(budget_usd=1.0, spent_usd=0.21, turn_usd=0.74, reserve_usd=0.1))) == "━───!0.05"
+
+
 def test_headroom_of_overshoot_and_of_no_budget() -> None:
     assert joined(fmt.headroom(ticket(budget_usd=1.0, spent_usd=1.02))) == "────!-.02"
     assert joined(fmt.headroom(ticket())) == "no cap"

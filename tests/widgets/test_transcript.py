@@ -92,7 +92,7 @@ def test_thinking_is_one_row_until_it_is_unfolded() -> None:
         ("Edit a b.py", "✎ a b.py"),
         ("Read a.py", "◦ Read a.py"),
         ("Bash", "$ Bash"),
-        ("mcp__effects__deploy", "◦ mcp__effects__deploy"),
+        ("mcp__effects__deploy", "◦ effect deploy"),
     ],
 )
 def test_a_call_is_one_row_with_a_sign(text: str, line: str) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from supervisor.core.board import Transcript
 from supervisor.core.model import Entry, EntryKind
+from supervisor.core.transcript import Transcript
 from tests.widgets.entries import call, result, text, words
 from widgets.transcript_layout import lay_out
 from widgets.transcript_lines import MOST_LAID, TranscriptLines

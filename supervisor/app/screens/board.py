@@ -21,8 +21,9 @@ from supervisor.app.screens.listing import FILTER_HINTS
 from supervisor.app.screens.ticket import CHANGES, TicketScreen
 from supervisor.app.screens.timeline import TimelineScreen
 from supervisor.app.tabs.transcript import nothing_yet
-from supervisor.app.waiting import Waiting, waiting_tickets
+from supervisor.app.waiting import is_answerable, line_of, waiting_items
 from widgets.facts_line import FactsLine
+from widgets.items import urgency
 from widgets.summary_bar import SummaryBar
 from widgets.ticket_table import TicketTable
 from widgets.transcript import TranscriptView
@@ -56,8 +57,8 @@ class BoardScreen(ActingScreen):
 
     def __init__(self, port: BatchPort, clock: Callable[[], float]) -> None:
         super().__init__(port, clock)
-        self._waiting: tuple[TicketSnapshot, ...] = ()
-        self.waits = Waiting(port.board)
+        self._needs = 0
+        """How many things need the operator, as drawn above."""
         self.docket = Docket(port)
         self.histories = Histories(port, clock)
         self._is_stopping = False
@@ -100,10 +101,11 @@ class BoardScreen(ActingScreen):
 
     def show(self) -> None:
         """Draw the board as it is: each widget repaints only what differs."""
-        rows = self.port.board.rows()
-        self._waiting = waiting_tickets(rows)
+        totals = self._totals()
+        self._needs = totals.needs_you
         self.show_list()
-        self._summary.show(self._totals(), self._waiting, len(self.table.marked), len(self.hidden_marks))
+        waiting = sorted(waiting_items(self.port.board, self.docket), key=urgency)
+        self._summary.show(totals, waiting, len(self.table.marked), len(self.hidden_marks))
         self._show_selected()
 
     def tick(self) -> None:
@@ -144,9 +146,8 @@ class BoardScreen(ActingScreen):
 
     def _calls(self) -> Sequence[Hint]:
         """Return the keys that lead to what waits for the operator; they come before everything else."""
-        answer: list[Hint] = [("a", "answer")] if self.waits.is_answerable(self.selected) else []
-        count = self.waits.count
-        inbox: list[Hint] = [("!", f"needs you {count}")] if count else []
+        answer: list[Hint] = [("a", "answer")] if is_answerable(self.port.board, self.selected) else []
+        inbox: list[Hint] = [("!", f"needs you {self._needs}")] if self._needs else []
         return [*answer, *inbox]
 
     @on(TicketTable.Highlighted)
@@ -207,7 +208,7 @@ class BoardScreen(ActingScreen):
 
     def action_answer(self) -> None:
         """Show what waits, beginning at what the selected ticket waits for."""
-        line = self.waits.line_of(self.selected) if self.selected is not None else None
+        line = line_of(self.port.board, self.selected) if self.selected is not None else None
         self._open(InboxScreen(self.port, self._clock, self.docket, self.desk, line))
 
     def action_ledger(self) -> None:

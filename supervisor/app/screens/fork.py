@@ -135,7 +135,7 @@ class ForkScreen(VerbDialog):
         cut = self._cuts.get(at or "")
         self._words.update(drawable(" ".join(cut.words.split())) if cut is not None else "")
 
-    @on(PickList.Picked)
+    @on(PickList.Opened)
     def _to_prompt(self) -> None:
         self.area.focus()
 

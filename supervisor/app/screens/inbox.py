@@ -11,12 +11,12 @@ from supervisor.app.commands import INBOX_COMMANDS, answer_bindings, command_bin
 from supervisor.app.lookup import Lookup
 from supervisor.app.screens.asks import AskKeys
 from supervisor.app.screens.items import ItemsScreen
-from supervisor.app.waiting import Waiting, in_order
+from supervisor.app.waiting import in_order, item_again, waiting_items
 from supervisor.core.errors import SupervisorError
 from supervisor.core.verbs import BY_NAME
 from widgets.cells import Tone, drawable
 from widgets.items import INBOX
-from widgets.ticket_layout import Past, advice
+from widgets.ticket_layout import Past, Remedy, remedies
 from widgets.title_bar import TitleBar
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ class InboxScreen(ItemsScreen):
             selected: Key of the item to begin at.
         """
         super().__init__(port, clock, docket, TitleBar("NEEDS YOU", "answers first, oldest first"), selected)
-        self._waiting = Waiting(port.board)
         self._desk = desk
         self._asks = AskKeys(self)
         self._lookup: Lookup[tuple[Event, ...]] = Lookup(port, self._found)
@@ -77,11 +76,11 @@ class InboxScreen(ItemsScreen):
 
     def listed(self) -> list[Item]:
         """Return what waits, and the item under the cursor even if it does not any more."""
-        items = self._waiting.items(self.docket)
+        items = waiting_items(self.port.board, self.docket)
         self.title_bar.show(len(items), Tone.WARM if items else Tone.MUTED)
         held = self.item
         if held is not None and all(item.key != held.key for item in items):
-            items = in_order([*items, self._waiting.again(held, self.docket)])
+            items = in_order([*items, item_again(held, self.port.board, self.docket)])
         return items
 
     @property
@@ -102,7 +101,7 @@ class InboxScreen(ItemsScreen):
             return ask_answers.hints(ask, self._asks.draft(ask))
         if self.selected is not None or ticket is None:
             return super().answers()
-        return [(verb.key, verb.label) for verb, _ in advice(ticket)]
+        return [(remedy.verb.key, remedy.label) for remedy in self._remedies()]
 
     def hints(self) -> Sequence[Hint]:
         """Return the other keys; enter belongs to a question that is being answered."""
@@ -188,7 +187,12 @@ class InboxScreen(ItemsScreen):
             self.items.select(found.key)
 
     def action_verb(self, name: str) -> None:
-        """Give a verb to the item's ticket; say why where it does not apply."""
-        if self.ticket is not None:
-            self._desk.give(self, BY_NAME[name], [self.ticket])
+        """Give a verb to the item's ticket, or to the one that blocks it; say why where it does not apply."""
+        target = next((remedy.ticket for remedy in self._remedies() if remedy.verb.name == name), self.ticket)
+        if target is not None:
+            self._desk.give(self, BY_NAME[name], [target])
             self.show()
+
+    def _remedies(self) -> Sequence[Remedy]:
+        item, ticket = self.item, self.ticket
+        return remedies(ticket, item.blocker) if item is not None and ticket is not None and not item.is_over else ()

@@ -9,7 +9,6 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 
 from supervisor.app.arrangement import Arrangement
-from supervisor.app.waiting import WAITING
 from supervisor.core.ordering import Sort
 from supervisor.core.query import FIELDS
 from widgets.cells import drawable
@@ -140,7 +139,8 @@ class ListingScreen(Screen[None]):
         listed = self.arrangement.rows
         here = next((place for place, t in enumerate(listed) if t.id == self.table.cursor_ticket), -1)
         hidden = [t for t in self.port.board.rows() if not self.table.shows(t.id)]
-        found = next((t for t in (*listed[here + 1 :], *hidden, *listed[: here + 1]) if t.state in WAITING), None)
+        needs = self.port.board.waiting.needs
+        found = next((t for t in (*listed[here + 1 :], *hidden, *listed[: here + 1]) if needs(t)), None)
         if found is None:
             self.notify("Nothing needs you.", markup=False, timeout=3)
         else:

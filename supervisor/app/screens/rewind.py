@@ -180,7 +180,12 @@ class RewindScreen(VerbDialog):
         self.dismiss()
         self._open_fork(self.tickets[0], point)
 
-    @on(PickList.Picked)
+    @on(PickList.Opened)
+    def _row_opened(self, event: PickList.Opened) -> None:
+        """Two clicks take nothing back."""
+        if not event.by_mouse:
+            self.action_confirm()
+
     def action_confirm(self) -> None:
         """Take the files back as the dry run says."""
         self._look()  # a key may be faster than the news of the last one

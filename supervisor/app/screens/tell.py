@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from supervisor.app.drafts import Drafts
+    from supervisor.app.lookup import Lookup
     from supervisor.app.ports import BatchPort
-
-Drafts = dict[frozenset[str], str]
-"""What was written and not sent, by the tickets it is for."""
 
 
 class TellScreen(VerbDialog):
@@ -40,8 +39,9 @@ class TellScreen(VerbDialog):
     ) -> None:
         """Prepare the dialog; ``drafts`` holds what was written before, and will hold what is not sent."""
         super().__init__(port, tickets, hidden)
-        self._drafts, self._whom = drafts, frozenset(tickets)
-        self.area = WordsArea(drafts.get(self._whom, ""), id="message")
+        self._drafts = drafts
+        self._reading: Lookup[str] | None = None
+        self.area = WordsArea("", id="message")
         self._fate = Static("", markup=False)
         self._send = button("send  ctrl+s", "confirm")
         self._send_now = button("interrupt and send now  ctrl+n", "send_now")
@@ -59,8 +59,19 @@ class TellScreen(VerbDialog):
         )
 
     def on_mount(self) -> None:
-        """Begin with the words."""
+        """Begin with the words that were written before, unless others are there by then."""
+        self._reading = self._drafts.read(self.tickets, self._draft_came)
         self.area.focus()
+
+    def on_unmount(self) -> None:
+        """Want no draft any more."""
+        if self._reading is not None:
+            self._reading.drop()
+
+    def _draft_came(self, text: str) -> None:
+        if not self.area.text:
+            self.area.text = text
+            self.area.move_cursor(self.area.document.end)
 
     def show(self) -> None:
         """Say what becomes of it as things stand."""
@@ -94,7 +105,4 @@ class TellScreen(VerbDialog):
         self.dismiss()
 
     def _keep(self) -> None:
-        if self.area.text.strip():
-            self._drafts[self._whom] = self.area.text
-        else:
-            self._drafts.pop(self._whom, None)
+        self._drafts.keep(self.tickets, self.area.text)

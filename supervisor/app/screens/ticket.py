@@ -19,6 +19,7 @@ from supervisor.app.tabs.checkpoints import CheckpointsTab
 from supervisor.app.tabs.effects import EffectsTab
 from supervisor.app.tabs.facts import FactsTab
 from supervisor.app.tabs.transcript import TranscriptTab
+from supervisor.app.waiting import is_answerable, line_of
 from supervisor.core.verbs import BY_NAME, REWIND, VERBS
 from widgets.attempt_facts import attempt_facts
 from widgets.cells import drawable
@@ -125,7 +126,7 @@ class TicketScreen(LiveScreen[str | None]):
 
     def _hints(self, ticket: TicketSnapshot) -> list[Hint]:
         undo: list[Hint] = [("u", "undo")] if self.home.news.can_undo(ticket.id) and REWIND.applies(ticket) else []
-        answer: list[Hint] = [("a", "answer")] if self.home.waits.is_answerable(ticket) else []
+        answer: list[Hint] = [("a", "answer")] if is_answerable(self.home.port.board, ticket) else []
         verbs = [(verb.key, verb.label) for verb in VERBS if verb.applies(ticket)]
         return [*answer, *self.tab.hints, *undo, *verbs, *self.tab.late_hints]
 
@@ -186,7 +187,7 @@ class TicketScreen(LiveScreen[str | None]):
 
     def action_answer(self) -> None:
         """Show what waits, beginning at what this ticket waits for."""
-        self._open(self._inbox(self.home.waits.line_of(self.ticket)))
+        self._open(self._inbox(line_of(self.home.port.board, self.ticket)))
 
     def action_inbox(self) -> None:
         """Show everything that waits."""

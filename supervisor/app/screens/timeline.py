@@ -51,6 +51,7 @@ class TimelineScreen(LiveScreen[str | None]):
         """Prepare the screen; ``selected`` is the ticket to begin at."""
         super().__init__()
         self.port, self._clock, self._selected = port, clock, selected
+        """Where the cursor goes with the first rows; None after that."""
         self._timeline: Timeline | None = None
         self._past: Past | SupervisorError | None = None
         """What was read and is not taken in yet."""
@@ -70,11 +71,10 @@ class TimelineScreen(LiveScreen[str | None]):
         yield self._footer
 
     def on_mount(self) -> None:
-        """Listen from now on, and have read what happened before."""
+        """Listen from now on, and have read what happened before; drawn first when the screen is about to be seen."""
         self._unlisten = self.port.board.listen(self._hear)
         since = self._clock() - _OVERLAP_S
         self.port.look(lambda reader: _read(reader, since), self._came)
-        self.show()
         self.view.focus()
 
     def on_unmount(self) -> None:
@@ -101,8 +101,6 @@ class TimelineScreen(LiveScreen[str | None]):
                 if _mark(event) not in known:
                     timeline.take(event, before, after)
             self._timeline, self._heard = timeline, []
-            if self._selected is not None:
-                self.call_after_refresh(self.view.select, self._selected)
 
     # Drawing
 
@@ -124,6 +122,9 @@ class TimelineScreen(LiveScreen[str | None]):
         if self._timeline is not None:
             self.view.show(rows, timeline, seen, now)
             self.costs.show(timeline, seen, now, self.view.label, self._total(timeline))
+            if self._selected is not None:
+                self.view.select(self._selected)
+                self._selected = None
 
     def _title(self, step: int) -> Cell:
         if isinstance(self._past, SupervisorError):
@@ -138,8 +139,9 @@ class TimelineScreen(LiveScreen[str | None]):
         return f"{money(timeline.total)}{f' of {round_money(budget)}' if budget is not None else ''}"
 
     def on_resize(self) -> None:
-        """Fit the time to the new width."""
-        self.call_after_refresh(self.show)
+        """Fit the time to the new width, once there is any to show."""
+        if self._timeline is not None:
+            self.call_after_refresh(self.show)
 
     # Keys
 

@@ -74,8 +74,8 @@ class AttemptsTab(Tab):
         none: Cell = (("No agent was started yet.", Tone.MUTED),)
         self._table.show(attempt_records(found, now), notice if found else notice or none)
 
-    @on(PickList.Picked)
-    def _picked(self, event: PickList.Picked) -> None:
+    @on(PickList.Opened)
+    def _picked(self, event: PickList.Opened) -> None:
         event.stop()
         for attempt in self._attempts.value or ():
             if str(attempt.number) == self._table.picked:

@@ -122,8 +122,8 @@ class CheckpointsTab(Tab):
             return ("–" if self._changed.fault is not None else "reading …"), Tone.FAINT
         return total_words(found), Tone.PLAIN
 
-    @on(PickList.Picked)
-    def _picked(self, event: PickList.Picked) -> None:
+    @on(PickList.Opened)
+    def _picked(self, event: PickList.Opened) -> None:
         event.stop()
         for point in self._points.value or ():
             if point.uuid == self._table.picked:
