@@ -165,9 +165,7 @@ class Board:
             turns += ticket.turn_usd
             tokens += ticket.tokens
         needs = self.waiting.count
-        return replace(
-            self._totals, counts=counts, needs_you=needs, spent_usd=spent, turn_usd=turns, tokens=tokens
-        )
+        return replace(self._totals, counts=counts, needs_you=needs, spent_usd=spent, turn_usd=turns, tokens=tokens)
 
 
 def _family_order(tickets: dict[str, TicketSnapshot]) -> Iterator[str]:
