@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 import shutil
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -25,6 +26,9 @@ GAP_S = 0.8
 def main(arguments: list[str]) -> int:
     """Torture batches for a while, print what was done and what came of it, and return the exit code."""
     options = _options(arguments)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell starts what it puts aside deaf to it, and ours too
     print(f"seed {options.seed}", flush=True)
     end, reports = time.monotonic() + options.minutes * 60, list[Report]()
     while not reports or time.monotonic() < end - 60 * min(1.0, options.minutes / 2):
