@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     signal.signal(
         signal.SIGINT, signal.default_int_handler
-    )  # a shell starts what it puts aside deaf to it, and ours too
+    )  # what a shell puts aside is deaf to it, and so its children
     print(f"seed {options.seed}", flush=True)
     end, reports = time.monotonic() + options.minutes * 60, list[Report]()
     while not reports or time.monotonic() < end - 60 * min(1.0, options.minutes / 2):
