@@ -26,9 +26,8 @@ GAP_S = 0.8
 def main(arguments: list[str]) -> int:
     """Torture batches for a while, print what was done and what came of it, and return the exit code."""
     options = _options(arguments)
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # what a shell puts aside is deaf to it, and so its children
+    # What a shell puts aside is deaf to an interrupt, and so would be all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(f"seed {options.seed}", flush=True)
     end, reports = time.monotonic() + options.minutes * 60, list[Report]()
     while not reports or time.monotonic() < end - 60 * min(1.0, options.minutes / 2):
