@@ -89,9 +89,9 @@ def attempt_cap(
     if headroom_usd is not None:
         limits.append(headroom_usd - reserve_usd)
     if unreserved_usd is not None:
-        useful = max(MIN_CAP_USD, reserve_usd)
+        useful = max(MIN_CAP_USD, reserve_usd - ROUNDING_USD)
         shares = (unreserved_usd / among - reserve_usd for among in range(max(1, sharers), 1, -1))
-        limits.append(next((share for share in shares if share >= useful - ROUNDING_USD), unreserved_usd - reserve_usd))
+        limits.append(next((share for share in shares if share >= useful), unreserved_usd - reserve_usd))
     return min(limits) if limits else None
 
 

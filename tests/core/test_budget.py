@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from supervisor.core.budget import CostMeter, Purse, attempt_cap, raised, reserve, unreported
@@ -152,6 +152,7 @@ def test_a_budget_too_small_for_everyone_is_shared_among_fewer() -> None:
 
 
 @given(st.floats(0.0, 50.0), st.floats(0.0, 2.0), st.integers(1, 20))
+@example(0.02, 3e-9, 2)
 def test_shares_and_their_reserves_stay_within_the_budget(money: float, kept: float, tickets: int) -> None:
     """Each takes its share in turn, as the pool does it, and each may overshoot its cap by the reserve."""
     purse, caps = Purse(money), []

@@ -121,7 +121,8 @@ async def test_an_unknown_end_stops_the_ticket_until_a_person_settles_it(stage: 
 async def test_once_more_is_granted_to_one_call(stage: Stage) -> None:
     world = stage.root / "world"
     effect = _effect(f'echo once >> "{world}"; test $(wc -l < "{world}") -ge 2 || exit 1; echo "second try"')
-    steps = [_call(), _call(text="As granted."), say("All done.")]
+    # An agent that is quicker than our interrupt calls again before that is granted; one that is not, when it is done.
+    steps = [_call(), _call(text="Once more."), _call(text="And again."), say("All done.")]
     async with stage.batch(_spec(stage, effect), {"001": steps}) as batch, anyio.create_task_group() as group:
         group.start_soon(lambda: batch.pool.run(stay=True))
         await until_state(batch, "001", State.NEEDS_YOU)

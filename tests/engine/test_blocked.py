@@ -15,16 +15,17 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_blocker_that_never_ran_is_named_and_forgotten_once_it_goes_on(world: World) -> None:
-    async with world.batch(ticket("001"), ticket("002", after=("001",))) as batch, running(batch):
+    async with world.batch(ticket("001"), ticket("002", after=("001",))) as batch:
         batch.pause_starting(True)
-        batch.submit("cancel", ["001"])
-        await world.until(lambda: batch.board["002"].detail == "blocked by 001")
-        assert [t.id for t in batch.board.waiting.tickets] == ["002"]
-        batch.submit("resume", ["001"])
-        await world.until(lambda: batch.board["002"].detail == "after 001")
-        assert batch.board.totals().needs_you == 0
-        batch.pause_starting(False)
-        await world.until(lambda: batch.board["002"].state is State.DONE)
+        async with running(batch):
+            batch.submit("cancel", ["001"])
+            await world.until(lambda: batch.board["002"].detail == "blocked by 001")
+            assert [t.id for t in batch.board.waiting.tickets] == ["002"]
+            batch.submit("resume", ["001"])
+            await world.until(lambda: batch.board["002"].detail == "after 001")
+            assert batch.board.totals().needs_you == 0
+            batch.pause_starting(False)
+            await world.until(lambda: batch.board["002"].state is State.DONE)
 
 
 async def test_of_several_the_one_that_failed_is_named(world: World) -> None:
