@@ -11,6 +11,7 @@ import pytest
 
 from supervisor.core import events as ev
 from supervisor.core.model import State
+from supervisor.engine import turns
 from tests.engine.acts import hang
 from tests.engine.world import Pipe, World, a, attempts, check_books, running, stored, ticket, to
 
@@ -134,8 +135,15 @@ async def _heard(session: FakeSession) -> None:
     ids=["connecting", "stuck", "sending", "interrupted-before-sent"],
 )
 async def test_while_the_agent_is_spoken_to(
-    world: World, moment: str, then: Callable[[FakeSession], Awaitable[None]] | None, how: str
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+    then: Callable[[FakeSession], Awaitable[None]] | None,
+    how: str,
 ) -> None:
+    if then is _heard:  # it does not return from sending before the interrupt, which waits for that
+        monkeypatch.setattr(turns, "RESULT_GRACE_S", 0.2)
+
     def arrange(wish: Wish) -> None:
         def act(session: FakeSession) -> Awaitable[None] | None:
             wish()
