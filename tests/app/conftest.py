@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -63,13 +64,13 @@ class Stage:
         """Let the app draw what changed, without waiting for its timer."""
         self.app._frame()
 
-    async def until(self, condition: Callable[[], bool], tries: int = 200) -> None:
-        """Wait for a condition; fails after so many rounds of messages."""
-        for _ in range(tries):
-            if condition():
-                return
+    async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Let messages be worked off until something is so; fails after a while."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError("the condition never came true")
             await self.pilot.pause()
-        raise AssertionError("the condition never came true")
 
     def text(self) -> str:
         """Return what stands on the screen, line by line."""
