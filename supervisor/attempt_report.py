@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.core.text import safe_line
 from supervisor.cost_report import find_ticket
-from supervisor.report import iso, usd
+from supervisor.report import iso, rounded_usd, usd
 from supervisor.store.glance import glance
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def _ticket(t: TicketSnapshot, attempts: tuple[AttemptRecord, ...]) -> Data:
         "turns": t.turns,
         "tokens": t.tokens,
         "cost_usd": usd(t.spent_usd),
+        "estimated_usd": usd(t.estimated_usd),
         "attempts": [_attempt(a) for a in attempts],
     }
 
@@ -85,7 +86,7 @@ def attempt_text(data: Data) -> str:
 
 def _lines(ticket: Data) -> Iterator[str]:
     state = ticket["state"].replace("_", " ") + (f": {ticket['why'].replace('_', ' ')}" if ticket["why"] else "")
-    about = f"{ticket['turns']} turns, ${ticket['cost_usd']:.2f}"
+    about = f"{ticket['turns']} turns, {rounded_usd(ticket['cost_usd'], ticket['estimated_usd'])}"
     yield f"{safe_line(ticket['id'])}  {safe_line(ticket['title'])}"
     yield f"  {state}, {about}" + (f"  {safe_line(ticket['detail'])}" if ticket["detail"] else "")
     for a in ticket["attempts"]:

@@ -14,7 +14,7 @@ import anyio
 from supervisor.core import events as ev
 from supervisor.core.model import State, TicketSnapshot
 from supervisor.core.text import safe_line
-from supervisor.report import iso
+from supervisor.report import iso, rounded_usd
 
 if TYPE_CHECKING:
     from supervisor.core.board import Board
@@ -110,5 +110,5 @@ def describe(t: TicketSnapshot) -> str:
     parts = [t.why.value if t.why else "", t.detail]
     if t.state in (State.DONE, State.FAILED, State.NEEDS_YOU, State.PAUSED):
         ending = " ".join(x for x in (t.subtype, t.terminal_reason) if x)
-        parts += [ending, f"{t.turns} turns", f"${t.spent_usd:.2f}"]
+        parts += [ending, f"{t.turns} turns", rounded_usd(t.spent_usd, t.estimated_usd)]
     return " · ".join(p for p in parts if p)

@@ -36,6 +36,7 @@ def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
         "state_dir": str(state_dir),
         "running": running,
         "spent_usd": usd(sum(t.spent_usd for t in tickets)),
+        "estimated_usd": usd(sum(t.estimated_usd for t in tickets)),
         "budget_usd": spec.budget_usd,
         "tokens": sum(t.tokens for t in tickets),
         "costs_are_notional": notional,
@@ -111,6 +112,11 @@ def usd(amount: float) -> float:
     return round(amount, 6)
 
 
+def rounded_usd(amount: float, estimated: float) -> str:
+    """Return a sum to the cent; ``≈`` before it where a part of it, ``estimated``, is an estimate of ours."""
+    return f"{'≈ ' if estimated > 0 else ''}${amount:.2f}"
+
+
 def iso(at: float | None) -> str | None:
     """Return a time as ISO 8601 in UTC, to the second."""
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -128,7 +134,8 @@ def status_text(data: dict[str, Any]) -> str:
         old = " (runs on old instructions)" if t["old_instructions"] else ""
         short = " (headroom below the reserve)" if t["is_short"] and t["state"] not in _OVER else ""
         words = f"{t['why'] + ': ' if t['why'] else ''}{t['detail']}"
-        cost = f"{t['turns']} turns" if data["costs_are_notional"] else f"${t['cost_usd']:.2f}"
+        paid = rounded_usd(t["cost_usd"], t["estimated_usd"])
+        cost = f"{t['turns']} turns" if data["costs_are_notional"] else paid
         lines.append(
             f"  {safe_line(t['id']):<{width}}  {t['state']:<9}  {t['attempts']} tries  {cost}  "
             f"{ending:<24}  {safe_line(words)}{short}{old}".rstrip()
@@ -142,7 +149,7 @@ def _spent(data: dict[str, Any]) -> str:
         turns = sum(t["turns"] for t in data["tickets"])
         return f"{turns} turns and {data['tokens']:,} tokens on a subscription (as if ${data['spent_usd']:.2f})"
     of = f" of ${data['budget_usd']:.2f}" if data["budget_usd"] is not None else ""
-    return f"${data['spent_usd']:.2f}{of} spent (an estimate of the SDK)"
+    return f"{rounded_usd(data['spent_usd'], data['estimated_usd'])}{of} spent (an estimate of the SDK)"
 
 
 def exit_code(tickets: Iterable[TicketSnapshot]) -> int:

@@ -20,6 +20,7 @@ import anyio
 from supervisor.engine import logbook, requests
 from supervisor.engine.address import SOCKET
 from supervisor.engine.batch import Batch, open_batch
+from supervisor.engine.effects import secrets_of
 from supervisor.engine.socket import serve
 from supervisor.headless import Printer
 from supervisor.report import exit_code
@@ -66,7 +67,7 @@ async def run_batch(
     adjust: Callable[[Engine], None] | None = None,
 ) -> int:
     """Run a batch to its end and return the exit code. Raises StoreError and LockedError."""
-    with logbook.keep(state_dir):
+    with logbook.keep(state_dir, secrets_of(spec.effects)):
         async with open_batch(spec, state_dir, launch, adjust=adjust) as batch:
             batch.board.announce(rehearsal=rehearsal)
             if headless:
@@ -124,7 +125,13 @@ async def _draw(batch: Batch) -> int:
     await batch.restore_pause()
     ending = Ending()
     ready = anyio.Event()
-    app = SuperviseApp(batch, on_ready=ready.set, keys=keys, theme_file=theme_path(os.environ))
+    app = SuperviseApp(
+        batch,
+        on_ready=ready.set,
+        keys=keys,
+        theme_file=theme_path(os.environ),
+        clear=batch.engine.journal.redactor.text,
+    )
 
     fault: list[Exception] = []
 

@@ -21,7 +21,10 @@ _COMMANDS = tuple(name for part in _PARTS for name in part.COMMANDS)
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    code = run_command(sys.argv[1:] if argv is None else argv)
+    try:
+        code = run_command(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:  # before a batch has begun to listen for signals, or after it has ended
+        code = 128 + signal.SIGINT
     flush_or_drop()
     if code == 128 + signal.SIGHUP:
         from supervisor.run import exit_with

@@ -121,7 +121,7 @@ def _restore(args: argparse.Namespace) -> int:
     from supervisor.engine.filesystem import refuse_unsafe
     from supervisor.store.backup import restore
 
-    state_dir = where(args)
+    state_dir = where(args).resolve()  # the directory itself, where a link leads to it
     refuse_unsafe(state_dir)
     count = restore(args.dir.absolute(), state_dir, _homes(state_dir))
     if args.json:

@@ -158,14 +158,22 @@ class Board:
     def totals(self) -> BatchTotals:
         """Return the batch's counts and sums as of now."""
         counts: dict[State, int] = {}
-        spent, turns, tokens = 0.0, 0.0, 0
+        spent, estimated, turns, tokens = 0.0, 0.0, 0.0, 0
         for ticket in self._tickets.values():
             counts[ticket.state] = counts.get(ticket.state, 0) + 1
             spent += ticket.spent_usd
+            estimated += ticket.estimated_usd
             turns += ticket.turn_usd
             tokens += ticket.tokens
-        needs = self.waiting.count
-        return replace(self._totals, counts=counts, needs_you=needs, spent_usd=spent, turn_usd=turns, tokens=tokens)
+        return replace(
+            self._totals,
+            counts=counts,
+            needs_you=self.waiting.count,
+            spent_usd=spent,
+            estimated_usd=estimated,
+            turn_usd=turns,
+            tokens=tokens,
+        )
 
 
 def _family_order(tickets: dict[str, TicketSnapshot]) -> Iterator[str]:

@@ -23,14 +23,15 @@ class CostMeter:
 
     baseline_usd: float = 0.0
     _last: float = field(init=False)
+    _read: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._last = max(0.0, self.baseline_usd)
+        self._last = self._read = max(0.0, self.baseline_usd)
 
     @property
     def total_usd(self) -> float:
-        """The session's total as of the last reading."""
-        return self._last
+        """The session's total as of the last reading; after a reset that of the session before, until the next."""
+        return self._read
 
     def turn(self, total_usd: float | None) -> float:
         """Return what was spent since the last reading. Never negative; a missing total counts as no change.
@@ -39,7 +40,7 @@ class CostMeter:
         """
         if total_usd is None or not total_usd > 0:  # NaN too
             return 0.0
-        last, self._last = self._last, total_usd
+        last, self._last, self._read = self._last, total_usd, total_usd
         return total_usd if total_usd < last - ROUNDING_USD else max(0.0, total_usd - last)
 
     def reset(self) -> None:

@@ -162,7 +162,7 @@ def _limits(s: TicketSnapshot, e: ev.LimitsChanged) -> TicketSnapshot:
         max_turns=e.max_turns,
         budget_turns=e.budget_turns,
         budget_tokens=e.budget_tokens,
-        pending=_mark_after(s, "budget"),
+        pending=_mark_after(s, "budget") if e.letters else s.pending,  # without one it has raised it by itself
     )
 
 

@@ -322,6 +322,8 @@ class BatchTotals:
     needs_you: int = 0
     """How many things wait for the operator, as ``core.waiting`` counts them: failed tickets are among them."""
     spent_usd: float = 0.0
+    estimated_usd: float = 0.0
+    """The part of ``spent_usd`` that is an estimate."""
     turn_usd: float = 0.0
     """What the turns under way have cost so far, an estimate beside ``spent_usd``."""
     budget_usd: float | None = None

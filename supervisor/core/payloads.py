@@ -153,20 +153,29 @@ _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENT
 
 
 def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables whose names say that they hold a secret."""
-    return {name: value for name, value in environment.items() if _SECRET_NAME.search(name)}
+    """Return the variables whose names say that they hold a secret; a number of tokens (``MAX_TOKENS``) is none."""
+    named = {name: value for name, value in environment.items() if _SECRET_NAME.search(name)}
+    return {name: value for name, value in named.items() if not (name.upper().endswith("S") and value.isdigit())}
 
 
-def redact(text: str, secrets: Mapping[str, str]) -> str:
-    """Return the text with the value of every secret replaced by its name, such as ``[GITHUB_TOKEN]``.
+def spellings(secrets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return how each secret may be spelled in a text and what then stands for it, such as ``[GITHUB_TOKEN]``.
 
     Longer values go first, so that one that holds another is replaced whole. Values as they look in a URL or in a
     JSON string are found too; what was encoded in another way is not.
     """
-    for name, value in sorted(secrets.items(), key=lambda item: -len(item[1])):
-        if len(value) >= MIN_SECRET:
-            for spelling in {value, quote(value, safe=""), json.dumps(value)[1:-1]}:
-                text = text.replace(spelling, f"[{name}]")
+    long = sorted((item for item in secrets.items() if len(item[1]) >= MIN_SECRET), key=lambda item: -len(item[1]))
+    return tuple((spelled, f"[{name}]") for name, value in long for spelled in sorted(_spelled(value), key=len)[::-1])
+
+
+def _spelled(value: str) -> set[str]:
+    return {value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1]}
+
+
+def redact(text: str, secrets: Mapping[str, str]) -> str:
+    """Return the text with the value of every secret replaced by its name, as ``spellings`` has them."""
+    for spelled, name in spellings(secrets):
+        text = text.replace(spelled, name)
     return text
 
 

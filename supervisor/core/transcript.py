@@ -23,6 +23,7 @@ ENTRY_CHARS = 8_000
 
 _DIAGNOSTIC = "[ede_diagnostic]"
 """Begins a line for the CLI's own makers, which comes with every interrupt (CLI 2.1.332); the record keeps it."""
+_CENT_USD = 0.01
 
 
 class Transcript:
@@ -129,9 +130,9 @@ def _retrying(t: Transcript, e: ev.Retrying) -> None:
 
 def _turn(t: Transcript, e: ev.TurnEnded) -> None:
     turns = "1 turn" if e.num_turns == 1 else f"{e.num_turns} turns"
-    words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {turns} · ${e.cost_usd:.2f}"
-    telling = [error for error in e.errors if not error.startswith(_DIAGNOSTIC)]
-    t.add(e.at, EntryKind.ENDING, words, "\n".join(telling), is_error=e.is_error)
+    cost = "<1¢" if 0 < e.cost_usd < _CENT_USD / 2 else f"${e.cost_usd:.2f}"
+    words = f"{e.subtype} · {e.terminal_reason or 'no terminal reason'} · {turns} · {cost}"
+    t.add(e.at, EntryKind.ENDING, words, "\n".join(telling(e.errors)), is_error=e.is_error)
 
 
 def _ended(t: Transcript, e: ev.AttemptEnded) -> None:
@@ -188,6 +189,11 @@ _ENTRIES: dict[type[ev.Event], Callable[..., None]] = {
     ev.AskAnswered: _asked,
     ev.GrantUsed: _granted,
 }
+
+
+def telling(errors: Iterable[str]) -> list[str]:
+    """Return the errors of a turn that mean something to an operator."""
+    return [error for error in errors if not error.startswith(_DIAGNOSTIC)]
 
 
 def told(events: Iterable[ev.Event]) -> tuple[Entry, ...]:

@@ -18,7 +18,7 @@ _LIST_RATIO = {
     "cache_creation_input_tokens": 1.25,
     "cache_read_input_tokens": 0.1,
 }
-"""Prices of the token kinds relative to input, the same for every model of the published list."""
+"""Prices of the token kinds relative to input, for most models; some read the cache at half of that (CLI 2.1.332)."""
 _HUGE = 1e15
 _CHARS_FOR_A_TOKEN = 4
 """About so many characters are one token of text."""

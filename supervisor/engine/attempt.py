@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core import events as ev
+from supervisor.core.errors import SupervisorError
 from supervisor.core.model import Outcome, State
 from supervisor.engine.account import Account
 from supervisor.engine.agent import AgentSession, Failure, SessionFailed, SessionStart
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from supervisor.engine.context import Engine
     from supervisor.engine.plan import Plan
     from supervisor.engine.treasury import Allowance
+
+
+NOT_GONE = "the agent, or a command of its, does not end even when killed: see that it has gone before you resume"
+"""What a ticket says whose agent outlived its attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +88,13 @@ class Attempt:
         """Ended by an error or the end of our own, which tells nothing of the agent."""
 
     async def run(self, may: Allowance) -> AttemptResult:
-        """Connect, converse, close, record. Raises StoreError only."""
+        """Connect, converse, close, record. Raises StoreError, and SupervisorError when the agent cannot be ended."""
         account = Account(self._engine, self._ticket, may)
         standing = await self._engine.asks.standing(self._ticket.id)
         await self._open(may)
         session = self._session = self._engine.new_session(self._start(may, standing), self._engine.clock)
         failure: Failure | None = None
+        gone = True
         try:
             async with task_group() as group:
                 self._approvals.begin(group)
@@ -104,12 +110,14 @@ class Attempt:
                     raise
                 finally:
                     self._approvals.shut()
-                    await session.close()
+                    gone = await session.close()
                     self._engine.memory.ends(self._ticket.id)
                     group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 result = await self._record(session, account, failure)
+        if not gone:  # another agent beside it would work in the same session and the same files
+            raise SupervisorError(NOT_GONE)
         return result
 
     def stop(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -179,6 +180,7 @@ def make_state_dir(path: Path) -> Path:
     refuse_unsafe(path)
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _close_to_others(path)
         ignore = path / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")
@@ -187,6 +189,14 @@ def make_state_dir(path: Path) -> Path:
             f"cannot write the state directory {path}: {error.strerror}", "name another one with --state-dir"
         ) from error
     return path
+
+
+def _close_to_others(path: Path) -> None:
+    """Take away what others may do in a directory that holds nothing else of its owner's: it was there already."""
+    info = path.stat()
+    is_for_us = (path / "state.db").exists() or not any(path.iterdir())
+    if is_for_us and info.st_mode & 0o077 and info.st_uid == os.geteuid():
+        path.chmod(0o700)
 
 
 @asynccontextmanager
@@ -223,7 +233,8 @@ async def open_batch(
         stack.push_async_callback(_mark, engine.desk.ledger)
         recovered = replace(await recover(engine), orphans=len(orphans))
         await settling.hold_waiting(engine.journal, engine.desk, engine.clock)
-        engine.board.announce(notice="; ".join(filter(None, (engine.desk.ledger.held, str(recovered)))))
+        notice = "; ".join(filter(None, (engine.desk.ledger.held, str(recovered))))
+        engine.board.announce(notice=notice)
         batch = Batch(engine, Pool(engine), recovered, group)
         disk = DiskWatch(engine.holds, (state_dir, spec.repo))
         await disk.look()
@@ -231,6 +242,7 @@ async def open_batch(
         await engine.memory.look()
         watcher = await stack.enter_async_context(task_group())
         watcher.start_soon(_watch_claims, engine, orphans)
+        watcher.start_soon(_take_back, engine, notice)
         watcher.start_soon(disk.run)
         watcher.start_soon(engine.memory.run)
         try:
@@ -248,6 +260,17 @@ async def _mark(ledger: Ledger) -> None:
     """Note how far the ledger has come; where the disk refuses, what was noted at the last claim will do."""
     with anyio.CancelScope(shield=True), suppress(StoreError):
         await ledger.close()
+
+
+_NEWS_S = 60.0
+"""How long a screen says what a start put right; what needs the operator has that room afterwards."""
+
+
+async def _take_back(engine: Engine, notice: str) -> None:
+    """Say no more what the start put right, unless something else is said by then."""
+    await anyio.sleep(_NEWS_S)
+    if engine.board.announced.notice == notice:
+        engine.board.announce(notice=engine.desk.ledger.held)
 
 
 _LOOK_S = 2.0
@@ -279,13 +302,14 @@ async def _engine(spec: BatchSpec, state_dir: Path, launch: Launch, store: Ticke
     prices = Prices()
     prices.learn(await store.prices())
     watermark = None if launch.recorder else Watermark(state_dir, users_directory())
-    ledger = Ledger(store.database, secrets=secrets_of(spec.effects), watermark=watermark)
+    secrets = secrets_of(spec.effects)
+    ledger = Ledger(store.database, secrets=secrets, watermark=watermark)
     desk = EffectDesk(ledger, board, spec.effects)
     return Engine(
         spec=spec,
         desk=desk,
         effects=EffectRunner(desk, spec.effects, group, spec.path.parent, launch.recorder),
-        journal=Journal(board, store),
+        journal=Journal(board, store, secrets),
         worktrees=Worktrees(spec.repo, state_dir / "worktrees", spec.name),
         snapshots=Snapshots(spec.repo, spec.name),
         specs={t.id: t for t in spec.tickets},

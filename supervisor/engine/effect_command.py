@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.core.redaction import Redactor
 from supervisor.engine.process import end_command, identify
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyio.abc import ByteReceiveStream
+
+    from supervisor.core.redaction import RedactedStream
 
 _GATE = 'read -r go || exit 65; exec "$@"'
 """A shell reads a pipe byte by byte, so the rest of the input is still there for the command."""
@@ -52,6 +55,7 @@ async def run(
     given: bytes,
     most: int,
     note: Callable[[int, int | None], Awaitable[None]] | None,
+    clear: Redactor | None = None,
 ) -> Ran:
     """Run a command to its end.
 
@@ -62,6 +66,7 @@ async def run(
         given: its standard input.
         most: bytes kept of its output and of its errors; the rest is read and dropped.
         note: writes the process down before it is let go; None for a command that changes nothing.
+        clear: takes secrets out of what it says, before that is cut: half of one could not be told any more.
 
     A cancelled or overdue command is killed with everything it started.
     """
@@ -69,12 +74,13 @@ async def run(
         ["/bin/sh", "-c", _GATE, "sh", *argv], cwd=cwd, env=dict(env), stdin=subprocess.PIPE, start_new_session=True
     )
     output, error = bytearray(), bytearray()
+    clear = clear or Redactor({})
     try:
         if note is not None:
             await note(process.pid, identify(process.pid).start)
         async with anyio.create_task_group() as group:
-            group.start_soon(_keep, process.stdout, output, most)
-            group.start_soon(_keep, process.stderr, error, most)
+            group.start_soon(_keep, process.stdout, output, most, clear.stream())
+            group.start_soon(_keep, process.stderr, error, most, clear.stream())
             group.start_soon(_give, process.stdin, b"go\n" + given)
             code = await process.wait()
             group.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
@@ -83,10 +89,13 @@ async def run(
     return Ran(code, _text(output), _text(error))
 
 
-async def _keep(source: ByteReceiveStream | None, into: bytearray, most: int) -> None:
+async def _keep(source: ByteReceiveStream | None, into: bytearray, most: int, clear: RedactedStream) -> None:
     if source is not None:
-        async for chunk in source:
-            into += chunk[: max(0, most - len(into))]
+        try:
+            async for chunk in source:
+                into += clear.feed(chunk)[: max(0, most - len(into))]
+        finally:
+            into += clear.end()[: max(0, most - len(into))]
 
 
 async def _give(sink: anyio.abc.ByteSendStream | None, given: bytes) -> None:

@@ -21,6 +21,7 @@ import anyio
 from supervisor.core import payloads
 from supervisor.core.effects import EffectRecord, EffectState, Refused
 from supervisor.core.errors import LateSettle, StoreError
+from supervisor.core.redaction import Redactor
 from supervisor.core.text import tail
 from supervisor.engine import effect_command
 
@@ -88,6 +89,7 @@ class EffectRunner:
         self._home = home
         self._recorder = recorder
         self._secrets = secrets_of(specs)
+        self._clear = Redactor(self._secrets)
         self._running: dict[str, anyio.CancelScope] = {}
         self._threads: Counter[str] = Counter()
         """Handlers at work in threads, those given up on included."""
@@ -186,13 +188,13 @@ class EffectRunner:
 
         given = payloads.canonical(held.payload).encode()
         try:
-            ran = await effect_command.run(argv, self._home, env, given, spec.max_output_bytes, note)
+            ran = await effect_command.run(argv, self._home, env, given, spec.max_output_bytes, note, self._clear)
         except OSError as error:  # the process was never made
             return held, Verdict(EffectState.REFUSED, error=f"{argv[0]}: {error.strerror or error}")
         return held, self._of_command(ran)
 
     def _of_command(self, ran: Ran) -> Verdict:
-        output, error = (payloads.redact(text, self._secrets) for text in (ran.output, ran.error))
+        output, error = ran.output, ran.error
         if ran.exit_code == 0:
             return Verdict(EffectState.DONE, output)
         if ran.exit_code == EXIT_REFUSED:
@@ -257,7 +259,7 @@ class EffectRunner:
         env = effect_command.environment(spec.env, key=record.remote_key, ticket=record.ticket)
         asked: Json = {"key": record.remote_key, "payload": record.payload, "claimed_at": record.claimed_at}
         ran = await effect_command.run(
-            spec.probe, self._home, env, payloads.canonical(asked).encode(), spec.max_output_bytes, None
+            spec.probe, self._home, env, payloads.canonical(asked).encode(), spec.max_output_bytes, None, self._clear
         )
         if ran.exit_code == 0:
             return Verdict(EffectState.DONE, ran.output)

@@ -145,8 +145,10 @@ class Governor:
             failures: how many attempts of the ticket the API has failed in a row, this one included.
         """
         now, first_s, chance = self._now(), self._engine.backoff_s, self._engine.chance()
+        before = self._gate.closed_until
         self._gate.failed(now, first_s, chance)
-        self._cause = self._cause if now < self._told.get(ticket, 0.0) else cause(status)
+        if now >= self._told.get(ticket, 0.0):
+            self._blame(cause(status), before)
         self._change()
         own = now + backoff(failures, first_s, chance)
         return self._engine.clock() + max(own, self._gate.closed_until, self._told.pop(ticket, 0.0)) - now
@@ -214,15 +216,20 @@ class Governor:
 
     def _retrying(self, event: ev.Retrying) -> None:
         """The CLI asks again by itself; nobody else shall come in between."""
-        now, first_s = self._now(), self._engine.backoff_s
+        now, first_s, before = self._now(), self._engine.backoff_s, self._gate.closed_until
         if event.status in (429, *REFUSED):
             self._gate.told(now, now + min(_MOST_RETRY_S, max(0.0, event.delay_s)), first_s)
         elif event.status in (529, None):
             self._gate.slow(now, first_s)
         else:
             return
-        self._cause = cause(event.status)
+        self._blame(cause(event.status), before)
         self._change()
+
+    def _blame(self, words: str, before: float) -> None:
+        """Take another cause for the notice, unless the gate stays closed until ``before`` for the last one."""
+        if self._gate.closed_until != before or self._now() >= before:
+            self._cause = words
 
     def _limits(self, event: ev.LimitsSeen) -> None:
         self._set_notional(True)

@@ -19,7 +19,7 @@ from supervisor.core.model import Entry, EntryKind, PromptKind
 from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS
 from supervisor.engine import transcripts
 from supervisor.engine.backwards import lines_backwards
-from supervisor.engine.translate import compaction, describe_call, describe_result, fallback
+from supervisor.engine.translate import api_error, compaction, describe_call, describe_result, fallback
 from supervisor.engine.untrusted import bounded, status, whole
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _user(line: dict[str, Any], at: float, kinds: Kinds) -> Iterator[Entry]:
 def _assistant(line: dict[str, Any], at: float, _: Kinds) -> Iterator[Entry]:
     message = line.get("message")
     if line.get("isApiErrorMessage"):
-        yield _entry(at, EntryKind.NOTE, f"API error: {bounded(line.get('error'), 200)}", is_error=True)
+        yield _entry(at, EntryKind.NOTE, api_error(line.get("error")), is_error=True)
         return
     if isinstance(message, dict) and message.get("model") == _NO_ANSWER:
         return

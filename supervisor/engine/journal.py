@@ -1,4 +1,4 @@
-"""The way of every event: to the store when it must last, then to the board.
+"""The way of every event: secrets are taken out, it goes to the store when it must last, then to the board.
 
 One lasting event of a ticket at a time, so that the snapshot written with it is the snapshot the board will show.
 """
@@ -15,9 +15,10 @@ from supervisor.core.errors import IllegalTransition
 from supervisor.core.events import Event, StateChanged
 from supervisor.core.fold import reduce
 from supervisor.core.model import State, is_legal
+from supervisor.core.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.core.board import Board
     from supervisor.core.model import TicketSnapshot
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 class Journal:
     """Writes events and shows them."""
 
-    def __init__(self, board: Board, store: TicketStore) -> None:
+    def __init__(self, board: Board, store: TicketStore, secrets: Mapping[str, str] | None = None) -> None:
+        """Begin with a board and its store; ``secrets`` holds names and values of what must not be written or shown."""
         self.board = board
         self.store = store
+        self.redactor = Redactor(secrets or {})
         self._locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     async def emit(
@@ -46,6 +49,7 @@ class Journal:
             StoreError: the disk refused; the board is then unchanged.
             IllegalTransition: a bug of ours, told rather than swallowed.
         """
+        event = self.redactor.event(event)
         if not event.lasts:
             self.board.apply(event)
             return True
@@ -68,6 +72,7 @@ class Journal:
         async with self._locks[ticket]:
             event = make(self.board[ticket])
             if event is not None:
+                event = self.redactor.event(event)
                 self._check(event)
                 await self.store.append(event, self.board.preview(event))
                 self.board.apply(event)
@@ -78,6 +83,7 @@ class Journal:
 
         Raises as ``emit`` does; nothing is written then, and the board is unchanged.
         """
+        events = tuple(map(self.redactor.event, events))
         async with AsyncExitStack() as stack:
             for ticket in sorted({event.ticket for event in events}):  # in one order, so that none waits for another
                 await stack.enter_async_context(self._locks[ticket])

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.redaction import Redactor
 from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FILE = "supervise.log"
@@ -28,10 +29,14 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class _Safe(logging.Formatter):
-    """Writes what others said so that it can be shown on a terminal; lines after the first are indented."""
+    """Writes what others said without secrets, so that it can be shown on a terminal; later lines are indented."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(_FORMAT)
+        self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        lines = super().format(record).split("\n")
+        lines = self._redactor.text(super().format(record)).split("\n")
         return "\n    ".join(safe_line(line) for line in lines)
 
 
@@ -43,13 +48,14 @@ class _File(RotatingFileHandler):
 
 
 @contextmanager
-def keep(state_dir: Path) -> Iterator[None]:
+def keep(state_dir: Path, secrets: Mapping[str, str] | None = None) -> Iterator[None]:
     """Take all complaints of this process into the log file; it is made with the first one.
 
-    The file is written in a thread, so that nobody waits for the disk.
+    The file is written in a thread, so that nobody waits for the disk. ``secrets`` holds names and values of what must
+    not be written down.
     """
     file = _File(state_dir / FILE, maxBytes=MOST_BYTES, backupCount=1, encoding="utf-8", delay=True, errors="replace")
-    file.setFormatter(_Safe(_FORMAT))
+    file.setFormatter(_Safe(Redactor(secrets or {})))
     records: queue.SimpleQueue[Any] = queue.SimpleQueue()
     listener, handler = QueueListener(records, file), QueueHandler(records)
     root, hooks = logging.getLogger(), (sys.unraisablehook, threading.excepthook)

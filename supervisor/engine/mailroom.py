@@ -17,7 +17,7 @@ import anyio
 from supervisor.core import events as ev
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.letters import Letter
-from supervisor.core.model import State
+from supervisor.core.model import State, Why
 from supervisor.core.verb_args import BadArgs, checked, limits
 from supervisor.core.verbs import (
     BUDGET,
@@ -268,7 +268,9 @@ async def apply_setting(journal: Journal, letter: Letter, at: float) -> str:
         return ev.LimitsChanged(ticket.id, at, to.budget_usd, to.max_turns, ids, to.budget_turns, to.budget_tokens)
 
     await journal.derive(letter.ticket, change)
-    return _limits_in_words(journal.board[letter.ticket])
+    now = journal.board[letter.ticket]
+    rests = now.state is State.NEEDS_YOU and now.why is Why.LIMIT and not now.live
+    return _limits_in_words(now) + ("; resume it to go on" if rests else "")
 
 
 def _limits_in_words(ticket: TicketSnapshot) -> str:

@@ -14,7 +14,7 @@ from supervisor.core.resume import is_passing
 from supervisor.engine.dialogue import Check
 from supervisor.engine.governor import REFUSED, cause, fault
 from supervisor.engine.moves import move
-from supervisor.engine.treasury import allowance, raise_limits
+from supervisor.engine.treasury import allowance, raise_limits, waits_for_others
 
 if TYPE_CHECKING:
     from supervisor.core.spec import TicketSpec
@@ -130,7 +130,7 @@ class NextAttempt:
         """Decide about a ticket at a limit; return whether it goes on by itself.
 
         It does when the limit was raised while it ran, when it had only used up its share of the batch's money, and
-        when it may raise the limit by itself.
+        when it may raise the limit by itself. Where others hold the batch's money for that just now, it is queued.
         """
         now, turns = self._snapshot, self._snapshot.subtype == "error_max_turns"
         may = allowance(self._engine, self._ticket, now, self._engine.sharers())
@@ -144,7 +144,9 @@ class NextAttempt:
         else:  # one that stopped without a cap of ours, or without having spent anything, would do so again
             goes_on = before.cap_usd is not None and now.spent_usd > self._spent_at_limit
         self._spent_at_limit = now.spent_usd
-        if not goes_on:
+        if not goes_on and may.is_money and waits_for_others(self._engine, self._ticket):
+            await self._move(State.QUEUED, detail="waits for money of the batch that other tickets hold")
+        elif not goes_on:
             await self._move(State.NEEDS_YOU, why=Why.LIMIT, detail=detail)
         return goes_on
 

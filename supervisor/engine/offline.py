@@ -80,7 +80,7 @@ async def _journal(state_dir: Path) -> AsyncIterator[Journal]:
             board = Board()
             board.restore(replace(t, live=False) for t in await store.snapshots())
             board.restore_asks(replace(a, state=_at_rest(a.state)) for a in await store.pending_asks())
-            yield Journal(board, store)
+            yield Journal(board, store, secrets_of(os.environ))
         finally:
             await store.close()
 
@@ -115,7 +115,7 @@ async def _give(journal: Journal, verb: Verb, target: Target, told: Told) -> Rep
             return target.reply(True, await mailroom.apply_setting(journal, letter, time.time()))
         if verb in (INTERRUPT, RESUME, CANCEL) and not waits:
             await mailroom.apply_verb(journal, verb, ticket.id, time.time(), (ident,))
-            return target.reply(True, mailroom.will(verb, False))
+            return target.reply(True, "goes on at the next start" if verb is RESUME else mailroom.will(verb, False))
     return target.reply(True, "carried out at the next start")
 
 

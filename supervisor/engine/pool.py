@@ -18,7 +18,7 @@ from supervisor.engine.groups import task_group
 from supervisor.engine.mailroom import Mailroom
 from supervisor.engine.parking import Parking
 from supervisor.engine.runner import NO_MONEY, Runner
-from supervisor.engine.treasury import allowance, raise_limits
+from supervisor.engine.treasury import allowance, raise_limits, waits_for_others
 from supervisor.engine.wishes import Wanted
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from supervisor.core.effects import EffectRecord
     from supervisor.engine.context import Engine
     from supervisor.engine.treasury import Allowance
+
+_SHORT = f"{NO_MONEY}: queued tickets stay queued"
 
 
 class Pool:
@@ -165,8 +167,8 @@ class Pool:
 
     def _on_holds(self) -> None:
         """Say why nothing starts; once it does again, take back only what was said of that."""
-        words = self._engine.holds.words
-        if words or self.board.announced.notice == self._held:
+        words = "; ".join(filter(None, (self._engine.desk.ledger.held, self._engine.holds.words)))
+        if self._engine.holds or self.board.announced.notice == self._held:
             self.board.announce(notice=words)
         self._held = words
         self._wake.set()
@@ -196,6 +198,8 @@ class Pool:
         """Start tickets while there are slots, money and the API's patience. Those at their own limit are told so."""
         ready, governor = self._queue(), self._engine.governor
         free = min(self.slots - len(self._runners), len(ready))
+        if not ready:
+            self._say_short(False)
         for ticket in ready:
             if free <= 0 or self._stopping or self._engine.holds.besides(API, KEY) or governor.wait() != 0:
                 return
@@ -204,7 +208,7 @@ class Pool:
             if may.own_limit:
                 await self._needs_more(ticket, may)
             elif may.nothing:
-                self.board.announce(notice=f"{NO_MONEY}: queued tickets stay queued")
+                self._say_short(True)
                 return
             elif ticket.id in self.board and self.board[ticket.id] is ticket and ticket.id not in self._engine.custody:
                 if governor.wait(spec.model) != 0:
@@ -212,12 +216,23 @@ class Pool:
                 self._engine.purse.promise(ticket.id, may.promise_usd)
                 governor.starting(ticket.id)
                 self._start(ticket.id, Runner(spec, self._engine, may))
+                self._say_short(False)
                 free -= 1
 
+    def _say_short(self, short: bool) -> None:
+        """Say that the batch's money starts nothing more; once it does again, take back only that."""
+        if short:
+            self.board.announce(notice=_SHORT)
+        elif self.board.announced.notice == _SHORT:
+            self.board.announce(notice=self._held)
+
     async def _needs_more(self, ticket: TicketSnapshot, may: Allowance) -> None:
-        """Let a ticket that is at a limit of its own raise it by itself, or ask for more."""
-        if may.is_money and await raise_limits(self._engine, self._engine.specs[ticket.id]):
+        """Let a ticket that is at a limit of its own raise it, now or once the batch can pay, or ask for more."""
+        spec = self._engine.specs[ticket.id]
+        if may.is_money and await raise_limits(self._engine, spec):
             self._wake.set()
+            return
+        if may.is_money and waits_for_others(self._engine, spec):
             return
         event = ev.StateChanged(ticket.id, self._engine.clock(), State.NEEDS_YOU, Why.LIMIT, may.own_limit)
         await self._engine.journal.emit(event, expect=State.QUEUED)

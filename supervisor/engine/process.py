@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TERM_GRACE_S = 5.0
 """How long a process gets between TERM and KILL."""
 _POLL_S = 0.02
+_PS_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class ProcessId:
 
     pid: int
     start: int | None
-    """Start time in clock ticks since boot (field 22 of ``/proc/PID/stat``); None where the system has none."""
+    """Start time in clock ticks since boot (field 22 of ``/proc/PID/stat``); None where the system tells none, and for
+    a process that was gone already when it was named."""
     boot_id: str | None
 
 
@@ -67,8 +70,7 @@ def is_alive(process: ProcessId) -> bool:
         return False
     fields = _stat_fields(process.pid)
     if fields is not None:
-        same = process.start is None or (len(fields) > 19 and int(fields[19]) == process.start)
-        return same and fields[0] not in ("Z", "X")
+        return len(fields) > 19 and int(fields[19]) == process.start and fields[0] not in ("Z", "X")
     if Path("/proc/self/stat").exists():
         return False
     try:
@@ -78,6 +80,14 @@ def is_alive(process: ProcessId) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def command_line(pid: int) -> str:
+    """Return with which words a process was started, empty where there is none. Blocks."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        argv = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+        return subprocess.run(argv, capture_output=True, timeout=_PS_S, check=False).stdout.decode(errors="replace")
+    return ""
 
 
 def descendants(pid: int) -> list[ProcessId]:

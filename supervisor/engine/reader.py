@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -75,6 +75,7 @@ class Reader:
         now = await self.engine.snapshots.current(worktree)
         old = self._state(ticket, since)
         text, is_cut = await changes.diff_text(worktree, old, now.tree, path, old_path=old_path)
+        text = self.engine.journal.redactor.text(text)
         return f"{text}\n… the rest is not shown" if is_cut else text
 
     async def history(self, ticket: str, before: float = math.inf) -> tuple[Entry, ...]:
@@ -89,13 +90,15 @@ class Reader:
         events, config_dir = await self.events(ticket), self.engine.launch.config_dir
 
         def load() -> tuple[Entry, ...]:
-            return history.load_history(config_dir, session, kinds, before, told(events))
+            said = history.load_history(config_dir, session, kinds, before, told(events))
+            return tuple(map(self.engine.journal.redactor.entry, said))
 
         return await anyio.to_thread.run_sync(load)
 
     async def cuts(self, ticket: str) -> tuple[Cut, ...]:
         """Return where a fork may cut a ticket's conversation, oldest first."""
-        return await forking.cut_points(self.engine, ticket)
+        clear = self.engine.journal.redactor.text
+        return tuple(replace(cut, words=clear(cut.words)) for cut in await forking.cut_points(self.engine, ticket))
 
     async def checkpoints(self, ticket: str) -> tuple[Checkpoint, ...]:
         """Return the prompts that a ticket's files can be taken back to, newest first."""

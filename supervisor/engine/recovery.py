@@ -18,7 +18,7 @@ from supervisor.core.usage import UsageMeter
 from supervisor.core.verbs import BY_NAME, INTERRUPT, MESSAGE, RESUME
 from supervisor.engine import mailroom
 from supervisor.engine.account import Unreported, after, settle
-from supervisor.engine.process import ProcessId, end_all, identify, is_alive, marked, stop
+from supervisor.engine.process import ProcessId, command_line, end_all, identify, is_alive, marked, stop
 from supervisor.engine.wishes import RESTS, Wanted
 
 if TYPE_CHECKING:
@@ -131,19 +131,24 @@ async def _stop_survivors(engine: Engine, attempts: Sequence[AttemptRecord]) -> 
 def survivors(config_dir: Path, attempts: Sequence[AttemptRecord]) -> list[ProcessId]:
     """Return the agents of attempts without an ending that are still at work. Blocks: call it in a thread.
 
+    A pid may have been given to somebody else since. What proves that it is ours is the time at which it was started,
+    or where the system tells none (macOS) that its command line names the session.
+
     Args:
         config_dir: where Claude Code keeps its sessions, and a register of its processes.
         attempts: the attempts.
     """
-    found = [ProcessId(a.pid, a.pid_start, a.boot_id) for a in attempts if a.pid is not None]
+    found = [(ProcessId(a.pid, a.pid_start, a.boot_id), a.session_id) for a in attempts if a.pid is not None]
     found += _registered(config_dir, {a.session_id for a in attempts})
-    return list({p.pid: p for p in found if is_alive(p)}.values())
+    alive = ((process, session) for process, session in found if is_alive(process))
+    return list({p.pid: p for p, session in alive if p.start is not None or session in command_line(p.pid)}.values())
 
 
-def _registered(config_dir: Path, sessions: set[str]) -> list[ProcessId]:
-    """Return agents that the CLI's own registry still names for our sessions.
+def _registered(config_dir: Path, sessions: set[str]) -> list[tuple[ProcessId, str]]:
+    """Return agents that the CLI's own registry still names for our sessions, each with its session.
 
-    ``sessions/<pid>.json`` is undocumented, and stale after a kill: only a process whose start time fits is believed.
+    ``sessions/<pid>.json`` is undocumented, and stale after a kill: where there are start times, only a process whose
+    own one fits is believed.
     """
     found = []
     for path in (config_dir / "sessions").glob("*.json"):
@@ -154,8 +159,8 @@ def _registered(config_dir: Path, sessions: set[str]) -> list[ProcessId]:
             process = identify(int(data["pid"]))
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if str(data.get("procStart")) == str(process.start):
-            found.append(process)
+        if process.start is None or str(data.get("procStart")) == str(process.start):
+            found.append((process, data["sessionId"]))
     return found
 
 

@@ -106,7 +106,7 @@ class Translator:
     def _assistant(self, message: Any) -> Iterator[ev.Event]:
         at, nested = self._clock(), message.parent_tool_use_id is not None
         if message.error:
-            yield self.note(f"API error: {bounded(message.error, 200)}", is_error=True)
+            yield self.note(api_error(message.error), is_error=True)
             return
         if not nested:
             self.agent_started = True
@@ -316,6 +316,12 @@ def compaction(told: object) -> str:
     more = [bounded(facts.get("trigger"), 50), f"{tokens} tokens before" if tokens > 0 else ""]
     words = ", ".join(word for word in more if word)
     return f"the conversation was compacted ({words})" if words else "the conversation was compacted"
+
+
+def api_error(kind: object) -> str:
+    """Return what is said of an answer that only tells of an error; the CLI calls many kinds ``unknown``."""
+    word = bounded(kind, 200)
+    return "API error" if word in ("", "unknown") else f"API error: {word}"
 
 
 def fallback(told: dict[str, Any]) -> str:

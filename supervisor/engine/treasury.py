@@ -112,6 +112,15 @@ async def raise_limits(engine: Engine, ticket: TicketSpec, *, turns: bool = Fals
     return True
 
 
+def waits_for_others(engine: Engine, ticket: TicketSpec) -> bool:
+    """Return whether a ticket would raise its budget by itself, if others did not hold the batch's money just now."""
+    free = engine.purse.budget_usd
+    if free is None or ticket.on_limit != "raise" or _batch_can_pay(engine, ticket):
+        return False
+    unspent = free - engine.board.totals().spent_usd - kept_free(engine, ticket)
+    return unspent >= budget.MIN_CAP_USD and _more_money(engine, ticket, engine.board[ticket.id]) is not None
+
+
 def _batch_can_pay(engine: Engine, ticket: TicketSpec) -> bool:
     free = engine.purse.unreserved(engine.board.totals().spent_usd, ticket.id)
     return free is None or free - kept_free(engine, ticket) >= budget.MIN_CAP_USD

@@ -193,7 +193,7 @@ class Turns:
                 if is_success(event):
                     self.halt = None  # it was faster than we
                 return event
-            if isinstance(event, ev.AgentSpoke | ev.ToolReturned):
+            if isinstance(event, ev.AgentSpoke | ev.ToolCalled | ev.ToolReturned):
                 self._account.show(self._session.usage)
             if isinstance(event, ev.ToolReturned) and (self._asker.has_to_stop or self.is_over()):
                 self._interrupt_soon()  # the model has been told; it is not asked for its opinion
@@ -209,6 +209,7 @@ class Turns:
                 event = await self._session.next_event()
                 self._watchdog.heard()
                 return event
+            self._account.show(self._session.usage)
             if self._approvals.active or (self._caller is not None and self._caller.active):
                 self._watchdog.heard()
             elif self._watchdog.is_overdue() and not self.stalled:

@@ -55,12 +55,13 @@ class Workplace:
         if not self._ticket.setup or not self._engine.launch.run_commands:
             return
         await move(self._engine, self._ticket.id, State.STARTING, detail="setup")
-        argv, log_file, limit = self._ticket.setup, self._log("setup"), self._ticket.setup_timeout_s
-        done = await self._wishes.stoppable(lambda: commands.run(argv, worktree, log_file, limit, self._env()))
+        argv, log, limit = self._ticket.setup, self._log("setup"), self._ticket.setup_timeout_s
+        clear = self._engine.journal.redactor
+        done = await self._wishes.stoppable(lambda: commands.run(argv, worktree, log, limit, self._env(), clear))
         if done.exit_code != 0:
             how = "ran out of time" if done.exit_code is None else f"exit {done.exit_code}"
             last = done.output.strip().rsplit("\n", 1)[-1]
-            raise SupervisorError(f"setup: {how}: {last} (all of it in {self._log('setup')})")
+            raise SupervisorError(f"setup: {how}: {last} (all of it in {log})")
 
     async def verify(self, round_: int) -> commands.Finished | None:
         """Run the ticket's check for the n-th time and record how it ended; None where it has none."""
@@ -69,7 +70,8 @@ class Workplace:
         ident = self._ticket.id
         await move(self._engine, ident, self._engine.board[ident].state, detail="verifying")
         worktree, limit = self._engine.worktrees.path(ident), self._ticket.verify_timeout_s
-        done = await commands.run(self._ticket.verify, worktree, self._log("verify"), limit, self._env())
+        clear = self._engine.journal.redactor
+        done = await commands.run(self._ticket.verify, worktree, self._log("verify"), limit, self._env(), clear)
         now = self._engine.clock()
         await self._engine.journal.emit(ev.Verified(ident, now, round_, done.exit_code, done.output))
         return done

@@ -7,11 +7,11 @@ name that says which one they came from. Who makes the backup knows where those 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,9 +71,7 @@ def back_up(state_dir: Path, ticket_file: Path | None, target: Path, find: Find 
         raise StoreError(f"{state_dir} holds no batch", "name its state directory with --state-dir")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".backup-", dir=target.parent) as work:
-            whole = Path(work) / "whole"
-            whole.mkdir(mode=0o700)
+        with _draft(target) as whole:
             _copy_database(source, whole / DATABASE)
             if ticket_file is not None:
                 shutil.copyfile(ticket_file, whole / ticket_file.name)
@@ -112,9 +110,7 @@ def restore(source: Path, state_dir: Path, homes: Mapping[str, Path]) -> int:
     count = 0
     try:
         state_dir.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".restore-", dir=state_dir.parent) as work:
-            whole = Path(work) / "whole"
-            whole.mkdir(mode=0o700)
+        with _draft(state_dir) as whole:
             (whole / ".gitignore").write_text("*\n")
             _copy_database(source / DATABASE, whole / DATABASE)
             for name, home in homes.items():
@@ -127,6 +123,31 @@ def restore(source: Path, state_dir: Path, homes: Mapping[str, Path]) -> int:
     except OSError as error:
         raise StoreError(f"{error.filename or state_dir}: {error.strerror or error}", "nothing was restored") from error
     return count
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """Make a directory beside a target, for its owner only, and remove what is left of it in the end.
+
+    One that was killed has left its own, which goes first. Raises OSError, and StoreError while another is at work.
+    """
+    work = target.with_name(f".{target.name}.draft")
+    work.mkdir(mode=0o700, exist_ok=True)
+    held = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(f"{target} is being made by another command", "wait for it") from None
+        whole = work / "whole"
+        shutil.rmtree(whole, ignore_errors=True)
+        whole.mkdir(mode=0o700)
+        try:
+            yield whole
+        finally:
+            shutil.rmtree(work)
+    finally:
+        os.close(held)
 
 
 def copy_conversation(source: Path, home: Path) -> bool:

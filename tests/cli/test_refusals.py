@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.cli import run_command
+from supervisor.cli import main, run_command
 from supervisor.engine.lock import BatchLock, holder
 from tests.e2e.stage import GIT, make_repo
 
@@ -192,3 +192,13 @@ def test_a_reader_that_has_gone_away_is_left_in_peace(repo: Path, argv: tuple[st
     done = subprocess.run(command, cwd=repo, stdout=write, stderr=subprocess.PIPE, text=True, env=env)
     os.close(write)
     assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_an_interrupt_before_a_batch_listens_for_signals(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("supervisor.cli.batch._check", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main(["check", str(repo / "tickets.toml")])
+    assert left.value.code == 130

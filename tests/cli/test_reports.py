@@ -19,7 +19,7 @@ from supervisor.store.tickets import append
 from tests.store import ledgers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     Shell = Callable[..., tuple[int, str, str]]
@@ -86,12 +86,16 @@ def place(tmp_path: Path) -> Path:
     """A batch with a past."""
     (tmp_path / "tickets.toml").write_text(FILE)
     (tmp_path / ".supervisor").mkdir()
+    _play(tmp_path, _story())
+    return tmp_path
+
+
+def _play(place: Path, events: Iterable[ev.Event]) -> None:
     board = Board()
-    with closing(connect(tmp_path / ".supervisor" / "state.db")) as db:
-        for event in _story():
+    with closing(connect(place / ".supervisor" / "state.db")) as db:
+        for event in events:
             ledgers.tx(db, append, event, board.preview(event))
             board.apply(event)
-    return tmp_path
 
 
 @pytest.fixture
@@ -188,6 +192,16 @@ def test_the_status_has_a_forecast(shell: Shell) -> None:
     _, out, _ = shell("status")
     assert out.splitlines()[1].startswith("forecast: ≈ $3.30 in all")
     assert "(headroom below the reserve)" not in out, "it is over, so that is no warning"
+
+
+def test_what_is_partly_estimated_is_marked(tmp_path: Path, shell: Shell, place: Path) -> None:
+    assert "≈" not in shell("status")[1].splitlines()[0]
+    (tmp_path / ".supervisor" / "state.db").unlink()
+    _play(place, (e for e in _story() if not isinstance(e, ev.CostCorrected)))
+    first, _, *lines = shell("status")[1].splitlines()
+    assert first.startswith("shop: not running, ≈ $1.12 of $20.00 spent")
+    assert ["≈ $" in line for line in lines] == [True, False, False]
+    assert shell("report", "001-fix")[1].splitlines()[1] == "  done, 6 turns, ≈ $1.10"
 
 
 def test_on_a_subscription_turns_and_tokens_count(shell: Shell, place: Path) -> None:

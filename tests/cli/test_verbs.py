@@ -163,6 +163,18 @@ def test_turns_and_tokens_over_all_attempts_are_set_from_the_shell(place: Path, 
     assert (after.budget_turns, after.budget_tokens, after.budget_usd) == (80, 2_000_000, 1.0)
 
 
+def test_a_higher_budget_alone_takes_up_nobody_and_says_so(tmp_path: Path, shell: Shell) -> None:
+    resting = ticket("001", S.NEEDS_YOU, budget_usd=1.0, session_id="s", attempts=1, why=Why.LIMIT)
+    place = leave(tmp_path / "other", resting)
+    _, out, _ = shell("budget", "001", "+1", "--state-dir", place)
+    assert out == "001  accepted: budget $2.00; resume it to go on\n"
+    assert states(place) == {"001": S.NEEDS_YOU}
+
+
+def test_a_resumed_ticket_waits_for_the_next_start_and_not_for_a_slot(place: Path, shell: Shell) -> None:
+    assert shell("resume", "005", "--state-dir", place)[1] == "005-paused  accepted: goes on at the next start\n"
+
+
 def test_resume_can_raise_the_limits_first(place: Path, shell: Shell) -> None:
     assert shell("resume", "005", "--budget", "+7", "--turns", "9", "--state-dir", place)[0] == 0
     after = by_id(place)["005-paused"]

@@ -43,6 +43,15 @@ def test_the_same_total_twice_costs_nothing() -> None:
     assert meter.turn(0.75) == 0.0
 
 
+def test_after_a_reset_the_total_is_that_of_the_session_before_until_the_next_result() -> None:
+    """It is the one that is written down under the session's name, which is still the old one."""
+    meter = CostMeter(0.5)
+    meter.reset()
+    assert meter.total_usd == 0.5
+    assert meter.turn(0.1) == 0.1
+    assert meter.total_usd == 0.1
+
+
 def test_a_total_that_shrank_has_begun_again_and_is_all_new() -> None:
     """The conversation was replaced and nobody said so: what the new one cost must not be lost sight of."""
     meter = CostMeter(0.5)

@@ -133,7 +133,7 @@ def test_a_retry_shows_when_the_api_is_asked_again() -> None:
 RESUMED = ev.StateChanged("001", 2.0, State.QUEUED, by_operator=True, letters=("a",))
 CARRIED_OUT = {
     "resume": RESUMED,
-    "budget": ev.LimitsChanged("001", 2.0, 5.0, None),
+    "budget": ev.LimitsChanged("001", 2.0, 5.0, None, ("a",)),
     "priority": ev.PriorityChanged("001", 2.0, 1),
     "rewind": ev.FilesRewound("001", 2.0, "as before", "c0ffee"),
 }
@@ -146,3 +146,8 @@ def test_a_verb_that_is_carried_out_takes_its_own_mark_and_no_others(verb: str) 
         marked = TicketSnapshot("001", state=State.PAUSED, attempts=1, pending=pending)
         after = fold.reduce(marked, CARRIED_OUT[verb])
         assert after.pending == (None if pending == verb else pending)
+
+
+def test_a_limit_that_a_ticket_raises_by_itself_leaves_the_operators_mark() -> None:
+    marked = TicketSnapshot("001", state=State.QUEUED, attempts=1, pending="budget")
+    assert fold.reduce(marked, ev.LimitsChanged("001", 2.0, 5.0, None)).pending == "budget"

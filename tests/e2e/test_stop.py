@@ -125,6 +125,7 @@ def test_a_second_signal_waits_for_no_agent_and_leaves_none(start: Callable[...,
 
 
 BROKEN = """
+import os
 import sys
 from pathlib import Path
 from supervisor import cli
@@ -132,7 +133,8 @@ from widgets.summary_bar import SummaryBar
 flag, whole = Path(sys.argv.pop(1)), SummaryBar.render_line
 def render_line(self, y):
     if flag.exists():
-        raise RuntimeError("the painter fell")
+        password = "only " + "a local"
+        raise RuntimeError("the painter fell over " + os.environ["PAINT_TOKEN"])
     return whole(self, y)
 SummaryBar.render_line = render_line
 sys.exit(cli.main())
@@ -142,7 +144,7 @@ sys.exit(cli.main())
 def test_a_screen_that_fails_takes_nothing_with_it(tmp_path: Path) -> None:
     flag, home = tmp_path / "flag", tmp_path / "kept"
     argv = [sys.executable, "-c", BROKEN, str(flag), "rehearse", "--state-dir", str(home)]
-    terminal = Terminal(argv, ROOT, dict(os.environ))
+    terminal = Terminal(argv, ROOT, {**os.environ, "PAINT_TOKEN": "r3d-and-blue"})
     try:
         wait_until(lambda: len(_agents(terminal.process.pid)) >= 2 and _served(home) >= 3)
         agents = _agents(terminal.process.pid)
@@ -151,7 +153,9 @@ def test_a_screen_that_fails_takes_nothing_with_it(tmp_path: Path) -> None:
         assert terminal.settings() == terminal.before
         left, _, said = bytes(terminal.output).rpartition(b"\x1b[?1049l")
         assert left, "the alternate screen was left"
-        assert b"the painter fell" in said, "the fault is told once the screen has gone"
+        assert b"the painter fell over [PAINT_TOKEN]" in said, "the fault is told once the screen has gone"
+        assert b"render_line" in said, "with its place"
+        assert b"only a local" not in said, "variables may hold anything"
     finally:
         terminal.close()
     _check_rest(home, agents)

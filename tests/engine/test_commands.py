@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
+from supervisor.core.redaction import Redactor
 from supervisor.engine import commands
 
 if TYPE_CHECKING:
@@ -61,6 +63,21 @@ async def test_what_it_leaves_behind_is_ended_too(tmp_path: Path) -> None:
 
 async def test_it_has_no_input_to_wait_for(tmp_path: Path) -> None:
     assert (await _run(tmp_path, "cat", seconds=10.0)).exit_code == 0
+
+
+async def test_secrets_are_neither_logged_nor_told(tmp_path: Path) -> None:
+    clear, log = Redactor({"MY_TOKEN": "s3cr3t-value"}), tmp_path / "x.log"
+    words = "printf s3cr3; sleep 0; printf 't-value and s3c'; exit 1"
+    done = await commands.run(["sh", "-c", words], tmp_path, log, 30.0, clear=clear)
+    assert done == commands.Finished(1, "[MY_TOKEN] and s3c")
+    assert log.read_text() == done.output
+
+
+async def test_what_leaves_its_group_with_the_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        done = await _run(tmp_path, "sh", "-c", "setsid sleep 60 & echo $!")
+    os.kill(int(done.output), signal.SIGKILL)
+    assert done.exit_code == 0
 
 
 def _runs(pid: int) -> bool:

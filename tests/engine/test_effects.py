@@ -69,6 +69,14 @@ async def test_output_is_bounded_and_made_text(tmp_path: Path) -> None:
     assert len(str(record.outcome)) <= 1_000
 
 
+async def test_output_is_not_cut_in_the_middle_of_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "s3cr3t-value-99")
+    says = "printf 0123456789; printenv MY_TOKEN; head -c 1000 /dev/zero"
+    async with _runner(tmp_path, _sh(says, max_output_bytes=16, env=("MY_TOKEN",))) as runner:
+        record = await _do(runner)
+    assert (record.state, record.outcome) == (EffectState.DONE, "0123456789[MY_TO")
+
+
 async def test_a_command_in_a_relative_place_is_looked_for_beside_the_batch(tmp_path: Path) -> None:
     (tmp_path / "go.sh").write_text("#!/bin/sh\necho went\n")
     (tmp_path / "go.sh").chmod(0o700)

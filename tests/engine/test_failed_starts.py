@@ -8,7 +8,9 @@ import pytest
 
 from supervisor.core.model import Mode, Outcome, State
 from supervisor.engine.agent import Failure
+from supervisor.engine.attempt import NOT_GONE
 from tests.engine.acts import crash, finish, hang, overloaded, report
+from tests.engine.fake_session import FakeSession
 from tests.engine.world import World, attempts, running, stored, ticket
 
 if TYPE_CHECKING:
@@ -42,6 +44,22 @@ async def test_a_start_that_is_our_own_mistake_fails_the_ticket_and_keeps_its_se
     found = (await world.run(ticket()))["001"]
     assert (found.state, found.session_id, found.attempts) == (State.FAILED, session, 2)
     assert found.detail == "Cannot allocate memory"
+
+
+async def test_an_agent_that_cannot_be_ended_has_its_ticket_to_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is begun beside it, also not by itself."""
+    close = FakeSession.close
+
+    async def in_vain(session: FakeSession) -> bool:
+        await close(session)
+        return False
+
+    monkeypatch.setattr(FakeSession, "close", in_vain)
+    world.agents.acts["001"].extend([crash(1), finish()])
+    found = (await world.run(ticket()))["001"]
+    assert (found.state, found.attempts, found.detail) == (State.FAILED, 1, NOT_GONE)
 
 
 REFUSED: dict[str, tuple[Failure | None, Act | None]] = {

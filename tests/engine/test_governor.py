@@ -234,6 +234,20 @@ async def test_a_window_that_is_used_up_parks_until_it_begins_anew_also_over_a_r
     assert len(virtual.agents.prompts("002")) == 1
 
 
+async def test_another_failure_does_not_change_what_is_waited_for(virtual: VirtualWorld) -> None:
+    virtual.agents.acts["001"].append(_exhausted())
+
+    async def afterwards(session: FakeSession, uuid: str) -> None:
+        await virtual.until(lambda: batch.board["001"].state is State.PARKED)
+        session.put(ev.Retrying("002", session.clock(), attempt=1, max_retries=2, delay_s=0.5, status=529))
+        await overloaded()(session, uuid)
+
+    virtual.agents.acts["002"].append(afterwards)
+    async with virtual.batch(ticket(), ticket("002"), slots=2) as batch, running(batch):
+        await virtual.until(lambda: batch.board["002"].state is State.PARKED)
+        assert batch.board.totals().notice.startswith("the 5-hour limit is used up: new tickets wait until ")
+
+
 async def test_the_window_of_one_family_holds_only_its_tickets(virtual: VirtualWorld) -> None:
     virtual.agents.acts["001"].append(_exhausted("seven_day_opus"))
     tickets = [ticket(model="opus"), ticket("002", model="opus"), ticket("003", model="sonnet")]

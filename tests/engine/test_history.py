@@ -19,6 +19,7 @@ from supervisor.core.model import Entry, EntryKind, Outcome, PromptKind
 from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript, told
 from supervisor.engine.backwards import BLOCK_BYTES, LINE_BYTES, MOST_BYTES, lines_backwards
 from supervisor.engine.history import MOST_ENTRIES, load_history
+from supervisor.engine.translate import api_error
 
 RECORDED = Path(__file__).parents[1] / "recorded/sessions"
 (MAIN,) = RECORDED.glob("projects/*/*.jsonl")
@@ -265,3 +266,10 @@ def test_lines_over_blocks_and_beyond_all_sense(tmp_path: Path) -> None:
     assert list(lines_backwards(path)) == []
     path.write_bytes(b"x" * 10 + b"\n" + (b"y" * 1023 + b"\n") * (MOST_BYTES // 1024))
     assert b"x" * 10 not in list(lines_backwards(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("unknown", "API error"), (None, "API error"), ("rate_limit", "API error: rate_limit")]
+)
+def test_a_kind_of_error_that_tells_nothing_is_left_out(kind: object, words: str) -> None:
+    assert api_error(kind) == words

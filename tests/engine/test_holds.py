@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
 from supervisor import run
+from supervisor.core import events as ev
 from supervisor.core.effects import EffectRequest, EffectState
 from supervisor.core.errors import DamagedError, EffectsHeld
-from supervisor.core.model import State, Why
+from supervisor.core.model import Mode, State, Why
 from supervisor.core.spec import EffectSpec
 from supervisor.engine.groups import task_group
 from supervisor.engine.storage import DiskWatch
@@ -80,6 +82,31 @@ async def test_a_notice_about_something_else_stays(world: World) -> None:
         assert batch.board.announced.notice == "something else"
 
 
+async def test_what_a_start_put_right_is_said_for_a_while(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world.batch(ticket()) as batch:
+        emit, now = batch.engine.journal.emit, batch.engine.clock()
+        await emit(ev.StateChanged("001", now, State.STARTING))
+        await emit(ev.AttemptStarted("001", now, number=1, mode=Mode.FRESH, session_id=str(uuid.uuid4())))
+    monkeypatch.setattr("supervisor.engine.batch._NEWS_S", 0.0)
+    async with world.batch(ticket()) as batch:
+        assert str(batch.recovered) == "recovered: 1 cut-off attempt closed"
+        await anyio.wait_all_tasks_blocked()
+        assert batch.board.announced.notice == ""
+
+
+async def test_the_notice_of_no_money_goes_once_there_is_some_again(world: World) -> None:
+    """One ticket may spend all there is; it is stopped, and has not."""
+    world.agents.acts["001"].append(hang())
+    async with world.batch(ticket(), ticket("002"), slots=1, budget_usd=1.0) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].detail == "I look at it.")
+        batch.pool.set_slots(2)
+        await anyio.wait_all_tasks_blocked()
+        assert "budget is used up" in batch.board.announced.notice
+        batch.submit("interrupt", ["001"])
+        await world.until(lambda: batch.board["002"].state is State.DONE)
+        assert batch.board.announced.notice == ""
+
+
 async def test_a_disk_that_is_full_at_the_start_holds_tickets(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     class Watch(DiskWatch):
         async def look(self) -> None:
@@ -120,6 +147,16 @@ async def test_an_older_database_runs_no_effect_and_starts_no_ticket_that_could_
         assert "doctor --accept-older" in found["001"].detail
         assert found["002"].state is State.DONE
         assert world.agents.of("001") == [], "not even an agent was started for it"
+
+
+async def test_that_effects_are_held_is_said_beside_why_nothing_starts(world: World) -> None:
+    await _restore_older(world)
+    async with world.batch(ticket(effects=("deploy",)), effects=EFFECTS) as batch:
+        held = batch.board.announced.notice
+        batch.engine.holds.set("test", "new tickets wait")
+        assert batch.board.announced.notice == f"{held}; new tickets wait"
+        batch.engine.holds.clear("test")
+        assert batch.board.announced.notice == held
 
 
 async def test_a_resume_does_not_get_around_it(world: World) -> None:

@@ -61,6 +61,17 @@ def test_every_kind_of_complaint(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert capfd.readouterr() == ("", "")
 
 
+def test_secrets_stay_out_also_of_tracebacks(tmp_path: Path) -> None:
+    with logbook.keep(tmp_path, {"MY_TOKEN": "s3cr3t-value"}):
+        try:
+            raise ValueError("refused: s3cr3t-value")
+        except ValueError:
+            logging.getLogger("supervisor.x").exception("ticket %s", "s3cr3t-value")
+    text = (tmp_path / logbook.FILE).read_text()
+    assert "s3cr3t-value" not in text
+    assert text.count("[MY_TOKEN]") == 3, "what was said, the line of source, the fault"
+
+
 def test_nothing_is_made_where_nobody_complains(tmp_path: Path) -> None:
     with logbook.keep(tmp_path):
         logging.getLogger("supervisor.x").info("all is well")

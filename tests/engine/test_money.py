@@ -14,6 +14,7 @@ from supervisor.core.errors import StoreError
 from supervisor.core.model import Outcome, State, Why
 from supervisor.core.usage import DEAREST_USD
 from supervisor.core.verbs import BUDGET
+from supervisor.engine import account
 from supervisor.engine.agent import Failure
 from supervisor.engine.translate import Translator
 from tests.engine.acts import crash, deaf, finish, hang, overloaded, report, unbegun
@@ -277,6 +278,65 @@ async def test_a_turn_under_way_shows_what_it_has_cost_so_far(world: World) -> N
     assert (now.turn_usd, now.is_estimate, now.so_far_usd) == (0.0, False, now.spent_usd)
 
 
+async def test_a_call_that_says_nothing_shows_what_it_has_cost_too(world: World) -> None:
+    """It may be the last message for long: what it calls waits for the operator, or works for an hour."""
+    world.agents.acts["001"].append(finish(0.1, prices=PRICED))
+
+    async def calls(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.usage.see("m1", MODEL, {"input_tokens": 1_000})
+        session.put(ev.ToolCalled("001", session.clock(), "t1", "Bash", "sleep 3600"))
+        await session.interrupted.wait()
+        session.result(uuid, "error_during_execution", "aborted_tools", 0.1)
+
+    world.agents.acts["001"].append(calls)
+    async with world.batch(ticket()) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        batch.submit("message", ["001"], {"text": "Go on."})
+        await world.until(lambda: batch.board["001"].turn_usd > 0)
+        assert batch.board["001"].turn_usd == pytest.approx(0.1)
+
+
+async def test_what_came_too_soon_to_be_shown_is_shown_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are made once in a while; where nothing more is said, the last one still comes."""
+    monkeypatch.setattr(account, "_SHOW_S", 0.2)
+    world.agents.acts["001"].append(finish(0.1, prices=PRICED))
+
+    async def speaks(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.speak(tokens=1_000, message_id="m1")
+        await world.until(lambda: batch.board["001"].turn_usd > 0)
+        session.speak(tokens=2_000, message_id="m2")
+        await session.interrupted.wait()
+        session.result(uuid, "error_during_execution", "aborted_tools", 0.3)
+
+    world.agents.acts["001"].append(speaks)
+    async with world.batch(ticket(stall_minutes=0.05)) as batch, running(batch):  # looked at ten times until then
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        batch.submit("message", ["001"], {"text": "Go on."})
+        await world.until(lambda: batch.board["001"].turn_usd > 0.25 or batch.board["001"].attempts > 2)
+        assert batch.board["001"].turn_usd == pytest.approx(0.3)
+
+
+async def test_an_agent_that_dies_after_its_conversation_was_reset_is_not_booked_twice(world: World) -> None:
+    """The session's file tells what it had cost before, and that has been paid for."""
+    world.agents.acts["001"].append(finish(0.3, prices=PRICED))
+
+    async def begins_anew(session: FakeSession, uuid: str) -> None:
+        session.begin(uuid)
+        session.write({"type": "cost-state", "totalCostUSD": 0.3})
+        session.reset()
+        await crash(tokens=1_000)(session, uuid)
+
+    world.agents.acts["001"].append(begins_anew)
+    async with world.batch(ticket()) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        batch.submit("message", ["001"], {"text": "Go on."})
+        await world.until(lambda: batch.board["001"].attempts == 3 and batch.board["001"].state is State.DONE)
+        rows = await attempts(batch)
+    assert [round(r.cost_usd, 6) for r in rows[:2]] == [0.3, 0.1]
+
+
 async def test_what_a_process_wrote_down_before_it_left_is_no_estimate(world: World) -> None:
     """It was told to leave in the middle of its turn: a stop, an unanswered interrupt."""
     world.agents.acts["001"].append(_pays(0.3, then=unbegun()))
@@ -406,6 +466,22 @@ async def test_its_own_ceiling_and_the_batch_s_money_bound_that(world: World) ->
         await batch.pool.run()
         found = batch.board["002"]
     assert (found.state, found.why, found.budget_usd) == (State.NEEDS_YOU, Why.LIMIT, 1.0)
+
+
+async def test_money_that_others_hold_is_waited_for_before_a_budget_is_raised(world: World) -> None:
+    """One without a budget of its own may spend all that is left; it has not, so nobody has to be asked."""
+    world.agents.acts["001"].append(_takes_all())
+    world.agents.acts["002"].append(hang())
+    tickets = ticket(budget_usd=1.0, on_limit="raise"), ticket("002")
+    async with world.batch(*tickets, slots=2, budget_usd=9.0) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.QUEUED and batch.board["001"].attempts == 1)
+        await anyio.wait_all_tasks_blocked()
+        assert (batch.board["001"].state, batch.board["001"].budget_usd) == (State.QUEUED, 1.0)
+        assert "other tickets hold" in batch.board["001"].detail
+        batch.submit("interrupt", ["002"])
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        assert batch.board["001"].budget_usd == 1.5
+        assert batch.board["002"].state is State.PAUSED
 
 
 async def test_turns_are_raised_the_same_way(world: World) -> None:

@@ -11,6 +11,7 @@ from supervisor.core.errors import StoreError
 from supervisor.core.model import State, Why
 from tests.engine.acts import hang, limit
 from tests.engine.world import World, running, ticket
+from widgets.summary_bar import badges
 
 if TYPE_CHECKING:
     from supervisor.engine.batch import Batch
@@ -29,6 +30,7 @@ async def test_nothing_starts_and_what_runs_goes_on(world: World) -> None:
         await world.until(lambda: batch.board["002"].state is State.DONE)
         batch.pause_starting(True)
         assert batch.board.announced.starting_paused
+        assert badges(batch.board.totals()) == [], "the notice says it already"
         batch.submit("resume", ["002"])
         await world.until(lambda: batch.board["002"].state is State.QUEUED)
         await anyio.wait_all_tasks_blocked()

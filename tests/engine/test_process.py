@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -16,9 +17,12 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from supervisor.core.model import AttemptRecord, Mode
+from supervisor.engine import recovery
 from supervisor.engine.process import (
     MARK,
     ProcessId,
+    command_line,
     descendants,
     end_all,
     families,
@@ -103,6 +107,39 @@ async def test_what_an_agent_has_left_is_found_by_its_mark() -> None:
         assert await end_all(marked({ours}))
         assert not is_alive(child)
         assert is_alive(stranger)
+
+
+async def test_who_was_gone_when_it_was_named_is_nobody_later() -> None:
+    """Its pid may be given out again at any time."""
+    with started(AWAY) as (shell, (child,)):
+        gone = replace(shell, start=None)
+        assert not is_alive(gone)
+        assert await stop(gone)
+        assert await end_all([gone])
+        assert is_alive(child)
+    assert identify(shell.pid).start is None
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["ours", "another"])
+async def test_without_start_times_a_survivor_is_told_by_its_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """As on macOS: a pid from before, and the CLI's own register, prove nothing."""
+    session = str(uuid.uuid4())
+    attempt = AttemptRecord("001", 1, Mode.FRESH, session, 1.0)
+    with started("sleep 600 & echo $!; wait") as (_, (child,)):
+        bare = replace(child, start=None)
+        monkeypatch.setattr(recovery, "is_alive", lambda process: process == bare)
+        monkeypatch.setattr(recovery, "identify", lambda _: bare)
+        monkeypatch.setattr(recovery, "ProcessId", lambda *_: bare)
+        if named:
+            monkeypatch.setattr(recovery, "command_line", lambda pid: f"claude --resume {session}" * (pid == child.pid))
+        (tmp_path / "sessions").mkdir()
+        (tmp_path / "sessions" / "1.json").write_text(json.dumps({"pid": child.pid, "sessionId": session}))
+        by_row = recovery.survivors(tmp_path / "none", [replace(attempt, pid=child.pid, boot_id=child.boot_id)])
+        by_register = recovery.survivors(tmp_path, [attempt])
+        assert by_row == by_register == ([bare] if named else [])
+        assert command_line(child.pid).strip() == "sleep 600"
 
 
 WAYS = {"setpriv": shutil.which, "python": lambda _: None}

@@ -99,6 +99,20 @@ def test_a_state_directory_on_a_network_is_refused_before_it_is_made(
     assert make_state_dir(tmp_path / "state").is_dir()
 
 
+@pytest.mark.parametrize(("holds", "mode"), [(None, 0o700), ("state.db", 0o700), ("notes.txt", 0o755)])
+def test_a_directory_that_was_there_is_closed_to_others_if_it_is_for_us(
+    tmp_path: Path, holds: str | None, mode: int
+) -> None:
+    place = tmp_path / "state"
+    place.mkdir()
+    place.chmod(0o755)
+    if holds is not None:
+        (place / holds).touch()
+    make_state_dir(place)
+    assert place.stat().st_mode & 0o777 == mode
+    assert make_state_dir(tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+
 def test_where_the_system_tells_nothing_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filesystem, "MOUNTS", tmp_path / "none")
     assert make_state_dir(tmp_path / "state").is_dir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -12,7 +13,7 @@ import pytest
 
 from supervisor.core.errors import DamagedError, StoreError
 from supervisor.store import backup, chain, tickets
-from supervisor.store.backup import back_up
+from supervisor.store.backup import back_up, restore
 from supervisor.store.database import connect
 from tests.store.damage import STATES, effects, fill, page_with, ruin
 
@@ -116,3 +117,46 @@ def test_no_batch_no_backup(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds no batch"):
         back_up(tmp_path / "nowhere", None, tmp_path / "one")
     assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from supervisor.store import backup
+source, target, at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+def die(*args, **more):
+    os.kill(os.getpid(), signal.SIGKILL)
+if at == "rename":
+    Path.rename = die
+else:
+    setattr(backup, at, die)
+backup.restore(source, target, {"claude": target / "claude"})
+"""
+
+
+@pytest.mark.parametrize("at", ["_copy_database", "copy_conversation", "_sync", "rename"])
+def test_a_restore_that_was_killed_is_begun_anew_and_leaves_nothing(state_dir: Path, tmp_path: Path, at: str) -> None:
+    source, new = tmp_path / "copy", tmp_path / "new" / "state"
+    back_up(state_dir, None, source)
+    (source / "claude" / "projects" / "-p").mkdir(parents=True)
+    (source / "claude" / "projects" / "-p" / "one.jsonl").write_text("{}\n")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(source), str(new), at], cwd=ROOT, check=False, timeout=30)
+    assert done.returncode == -signal.SIGKILL
+    assert not new.exists(), "it appears whole or not at all"
+    assert restore(source, new, {"claude": new / "claude"}) == 1
+    assert [p.name for p in new.parent.iterdir()] == ["state"]
+    assert effects(new / "state.db") == effects(state_dir / "state.db")
+
+
+def test_two_restores_at_once(state_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    back_up(state_dir, None, tmp_path / "copy")
+    really = backup._copy_database
+
+    def meanwhile(source: Path, target: Path) -> None:
+        with pytest.raises(StoreError, match="being made by another command"):
+            restore(tmp_path / "copy", tmp_path / "new", {})
+        really(source, target)
+
+    monkeypatch.setattr(backup, "_copy_database", meanwhile)
+    restore(tmp_path / "copy", tmp_path / "new", {})
+    assert effects(tmp_path / "new" / "state.db") == effects(state_dir / "state.db")
