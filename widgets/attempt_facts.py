@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.core.model import Outcome
+from supervisor.core.transcript import telling
 from widgets.cells import Piece, Tone, drawable
 from widgets.effect_words import span, stamp
 from widgets.formatting import money
@@ -70,7 +71,7 @@ def why_ended(attempt: AttemptRecord) -> Piece:
     if attempt.ended is None:
         return "● under way", Tone.ACCENT
     words = _OUTCOMES[attempt.outcome] if attempt.outcome is not None else ""
-    detail = attempt.detail or next(iter(attempt.errors), "")
+    detail = attempt.detail or next(iter(telling(attempt.errors)), "")
     tone = Tone.PLAIN if attempt.outcome in _CALM or attempt.outcome is None else Tone.BAD
     return drawable(": ".join(part for part in (words, detail) if part)), tone
 

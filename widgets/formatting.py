@@ -77,6 +77,13 @@ def money(usd: float, *, estimated: bool = False) -> str:
     return f"{mark}${usd:.1f}" if usd < 99.95 else f"{mark}${usd:.0f}"
 
 
+def signed_money(usd: float) -> str:
+    """Return what is left, or in the minus: ``$0.21``, ``−$0.02``; less than half a cent in the minus is nothing."""
+    if usd >= 0:
+        return money(usd)
+    return f"−{money(-usd)}" if usd <= -0.005 else money(0.0)
+
+
 def short_money(usd: float) -> str:
     """Return an amount without a currency sign in at most four cells: ``0.79``, ``-.02``, ``12.5``, ``340``."""
     size = abs(usd)

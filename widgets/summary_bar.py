@@ -66,7 +66,7 @@ def counts(totals: BatchTotals) -> list[tuple[int, Cell]]:
 def spent(totals: BatchTotals) -> Cell:
     """Return what was spent, of what budget, with a bar of what is used up."""
     so_far = totals.spent_usd + totals.turn_usd
-    words = money(so_far, estimated=totals.turn_usd > 0)
+    words = money(so_far, estimated=totals.estimated_usd > 0 or totals.turn_usd > 0)
     if totals.budget_usd is None:
         return ((f"{words} spent", Tone.PLAIN),)
     share = so_far / totals.budget_usd if totals.budget_usd > 0 else 1.0
@@ -109,7 +109,7 @@ def marks_words(marked: int, hidden: int) -> str:
 
 def badges(totals: BatchTotals) -> list[str]:
     """Return the words for the modes the batch is in."""
-    paused = totals.starting_paused and "paused starting" not in totals.notice
+    paused = totals.starting_paused and "starting is paused" not in totals.notice
     on = ((totals.rehearsal, "rehearsal"), (totals.stopping, "stopping"), (paused, "starting paused"))
     return [word for is_on, word in on if is_on]
 

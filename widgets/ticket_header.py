@@ -50,7 +50,7 @@ def money_line(ticket: TicketSnapshot, attempts: Sequence[AttemptRecord], width:
     after: list[Piece] = []
     if (left := ticket.left_usd) is not None:
         is_low = fmt.is_low(ticket)
-        words = f"{'! ' if is_low else ''}headroom {fmt.money(left) if left >= 0 else f'−{fmt.money(-left)}'}"
+        words = f"{'! ' if is_low else ''}headroom {fmt.signed_money(left)}"
         kept = ticket.reserve_usd or budget.reserve(None, 0.0)
         after = [_GAP, (words, Tone.WARM if is_low else Tone.PLAIN), _GAP, (f"reserve {fmt.money(kept)}", Tone.MUTED)]
     for name, used, most in (
@@ -80,10 +80,10 @@ def sum_words(attempts: Sequence[AttemptRecord], room: int) -> str:
 
 
 def now_line(ticket: TicketSnapshot, now: float, width: int) -> Cell:
-    """Return what the ticket does or waits for, and until when."""
+    """Return what the ticket does or waits for, and until when; empty where there is nothing to say."""
     (words, tone), left = fmt.why_now(ticket, now)
     words, left = fmt.with_time_left(words, left, width, cell_len) if left else (words, "")
-    return clip_pieces(((words or "–", tone if words else Tone.FAINT), (left, Tone.PLAIN)), width)
+    return clip_pieces(((words, tone), (left, Tone.PLAIN)), width)
 
 
 class TicketHeader(LineBar):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual import on
 from textual.app import App
 from textual.widgets import Input
@@ -69,6 +71,7 @@ class SuperviseApp(App[int]):
         frame_hz: float = 12.0,
         keys: Mapping[str, str] | None = None,
         theme_file: Path | None = None,
+        clear: Callable[[str], str] = str,
     ) -> None:
         """Prepare the application; nothing is drawn before it runs.
 
@@ -79,6 +82,7 @@ class SuperviseApp(App[int]):
             frame_hz: How often a second changes are drawn, at most.
             keys: The operator's own keys by the names of commands and verbs, as ``own_keys`` reads them.
             theme_file: Holds the theme chosen last, and will hold the next one; None remembers none.
+            clear: Takes secrets out of what is told of a fault.
         """
         no_color = "NO_COLOR" in os.environ
         # With native colours Textual answers NO_COLOR by sending none at all; otherwise it would send greys.
@@ -91,6 +95,7 @@ class SuperviseApp(App[int]):
         self._tell_ready = on_ready
         self._clock = clock
         self._frame_hz = frame_hz
+        self._clear = clear
         self._announced: object = None
         self._items_seen = (-1, -1, -1)
         self._second = -1
@@ -135,6 +140,13 @@ class SuperviseApp(App[int]):
     def finish(self, code: int) -> None:
         """Leave, with this exit code. May be called from any task of the app's loop."""
         self.exit(code, return_code=code)
+
+    def _fatal_error(self) -> None:
+        """Leave by a fault of ours, and tell it. Textual would print the values of variables too, secrets or not."""
+        self.bell()
+        told = "\n".join(map(drawable, self._clear(traceback.format_exc()).splitlines()))
+        self._exit_renderables.append(Text(told))
+        self._close_messages_no_wait()
 
     # Frames
 

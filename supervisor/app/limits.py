@@ -9,7 +9,7 @@ from supervisor.core import budget
 from supervisor.core.model import TicketSnapshot, Why
 from supervisor.core.verb_args import BadArgs, checked, limits
 from supervisor.core.verbs import BUDGET
-from widgets.formatting import money
+from widgets.formatting import money, signed_money
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def facts(ticket: TicketSnapshot) -> str:
     else:
         parts = [
             f"spent {_spent(ticket)} of {money(ticket.budget_usd)}",
-            f"headroom {_signed(ticket.headroom_usd or 0.0)}",
+            f"headroom {signed_money(ticket.headroom_usd or 0.0)}",
             f"reserve {money(reserve_of(ticket))}",
         ]
     return "  ".join([*parts, turns_words(ticket.max_turns)])
@@ -96,7 +96,7 @@ def facts(ticket: TicketSnapshot) -> str:
 def facts_of_many(tickets: Sequence[TicketSnapshot]) -> str:
     """Return the same of several tickets together."""
     budgets = sorted(t.budget_usd for t in tickets if t.budget_usd is not None)
-    spent = money(sum(t.spent_usd for t in tickets))
+    spent = money(sum(t.spent_usd for t in tickets), estimated=any(t.estimated_usd > 0 for t in tickets))
     if not budgets:
         return f"{spent} spent together  none has a budget of its own"
     least, most = money(budgets[0]), money(budgets[-1])
@@ -119,14 +119,10 @@ def outcome(ticket: TicketSnapshot, told: dict[str, Any]) -> str:
     if total is None:
         return f"no budget of its own, {turns}"
     left = total - ticket.spent_usd
-    words = f"budget {money(total)}, headroom {_signed(left)}, {turns}"
+    words = f"budget {money(total)}, headroom {signed_money(left)}, {turns}"
     return f"{words}: too little to go on with" if left - reserve_of(ticket) < budget.MIN_CAP_USD else words
 
 
 def reserve_of(ticket: TicketSnapshot) -> float:
     """Return what is kept free below the cap of a ticket, USD."""
     return ticket.reserve_usd or budget.reserve(None, 0.0)
-
-
-def _signed(usd: float) -> str:
-    return money(usd) if usd >= 0 else f"−{money(-usd)}"

@@ -87,9 +87,10 @@ def ending_words(totals: BatchTotals) -> str:
 def title_words(totals: BatchTotals) -> str:
     """Return the window's title, such as ``supervise: 2 need you (1 failed) · 3 running``."""
     running = totals.count(State.RUNNING, State.STARTING)
+    queued = totals.count(State.QUEUED)
     parts = [
         need_words(totals.needs_you, totals.count(State.FAILED)) if totals.needs_you else "",
-        f"{running} running" if running else "",
+        f"{running} running" if running else f"{queued} queued" if queued else "",
     ]
     return f"supervise: {' · '.join(filter(None, parts)) or ending_words(totals) or 'nothing runs'}"
 

@@ -70,3 +70,8 @@ def shown(entry: Command | Verb, app: App[Any]) -> str:
     default = entry.key if isinstance(entry, Verb) else entry.shown
     own: Mapping[str, str] = getattr(app, "own_keys", {})
     return own.get(entry.name, default)
+
+
+def help_of(entry: Command | Verb, app: App[Any]) -> str:
+    """Return what a command or verb does, and its key."""
+    return f"{entry.help} ({shown(entry, app)})"

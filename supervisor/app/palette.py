@@ -10,7 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, TICKET_COMMANDS, TIMELINE_COMMANDS, Command
-from supervisor.app.own_keys import shown
+from supervisor.app.own_keys import help_of
 from supervisor.app.screens.board import BoardScreen
 from supervisor.app.screens.items import ItemsScreen
 from supervisor.app.screens.ticket import TicketScreen
@@ -57,7 +57,8 @@ class SuperviseCommands(Provider):
     def _commands(self) -> Iterator[Offer]:
         if isinstance(self.screen, BoardScreen):
             for verb, words in self.screen.offered_verbs():
-                yield Offer(f"{verb.label} {words}", verb.help, partial(self.screen.action_verb, verb.name))
+                told = help_of(verb, self.app)
+                yield Offer(f"{verb.label} {words}", told, partial(self.screen.action_verb, verb.name))
         if isinstance(self.screen, ItemsScreen | TicketScreen):
             for title, words, run in self.screen.offers():
                 yield Offer(title, words, run)
@@ -72,8 +73,7 @@ class SuperviseCommands(Provider):
             yield Offer("change theme", _THEMES, partial(self._later, self.app.run_action, "change_theme"))
 
     def _offer(self, command: Command, run: Callable[[str], object]) -> Offer:
-        words = f"{command.help} ({shown(command, self.app)})"
-        return Offer(command.label, words, partial(self._later, run, command.action))
+        return Offer(command.label, help_of(command, self.app), partial(self._later, run, command.action))
 
     def _later(self, run: Callable[[str], object], action: str) -> None:
         self.app.call_later(run, action)

@@ -108,8 +108,8 @@ class VerbDesk:
         elif verb is RESUME and any(map(is_at_limit, tickets)):
             dialog = LimitsScreen(self._port, ids, hidden, resume=True)
             screen.app.push_screen(dialog, lambda orders: send(orders or ()))
-        elif hidden or is_asked_first(verb, tickets):
-            words = " ".join(filter(None, (hidden, _warning(verb, tickets))))
+        elif hidden or is_asked_first(verb, tickets, len(refused)):
+            words = " ".join(filter(None, (hidden, _warning(verb, tickets), _left_out(len(refused)))))
             question = ConfirmScreen(f"{verb.label.capitalize()} {whom(ids)}?", words, verb.label)
             screen.app.push_screen(question, lambda yes: send((Order(verb, ids),)) if yes else None)
         else:
@@ -215,23 +215,35 @@ def _spared(ticket: TicketSnapshot) -> str:
     return f"{ticket.id} is {ticket.state.value}: finished work is begun again only by itself"
 
 
-def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot]) -> bool:
-    """Return whether a verb without a dialog asks before it stops tickets: one alone only if it is given up at work."""
+def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot], refused: int = 0) -> bool:
+    """Return whether a verb without a dialog asks before it stops tickets: one alone only if it is given up at work.
+
+    Several are asked for as well where only one of the marked takes it: the same keys go the same way.
+    """
     if verb not in (INTERRUPT, CANCEL):
         return False
-    return len(tickets) > 1 or (verb is CANCEL and tickets[0].holds_slot)
+    return len(tickets) + refused > 1 or (verb is CANCEL and tickets[0].holds_slot)
 
 
 def _warning(verb: Verb, tickets: Sequence[TicketSnapshot]) -> str:
     busy = sum(ticket.holds_slot for ticket in tickets)
+    if verb is INTERRUPT and len(tickets) == 1:
+        stops = "Its turn stops." if busy else "It is not at work: it is held back."
+        return f"{stops} It rests as paused, and keeps its session and files."
     if verb is INTERRUPT:
         return f"{_stops(busy, len(tickets) - busy)} They rest as paused, and keep their sessions and files."
     if verb is not CANCEL:
         return ""
     if len(tickets) == 1:
-        return "It is at work: its turn stops. Its session, branch and files stay, and resume takes it up again."
+        stops = "It is at work: its turn stops. " if busy else ""
+        return f"{stops}Its session, branch and files stay, and resume takes it up again."
     work = f"{busy} of them {'is' if busy == 1 else 'are'} at work. " if busy else ""
     return f"{work}Their sessions, branches and files stay, and resume takes them up again."
+
+
+def _left_out(refused: int) -> str:
+    """Say how many of the marked tickets a verb is not for; empty for none."""
+    return f"{refused} more marked {'is' if refused == 1 else 'are'} left alone." if refused else ""
 
 
 def _stops(busy: int, waiting: int) -> str:

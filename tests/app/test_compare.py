@@ -44,6 +44,12 @@ async def test_files_are_aligned_by_path(open_app: Opener) -> None:
         assert "001-rounding.2  1 file  +4 −2" in stage.text()
 
 
+async def test_each_side_says_how_its_ticket_stands(open_app: Opener) -> None:
+    async with open_app(stuck(), size=(160, 30)) as stage:
+        await compared(stage)
+        assert "001-rounding  4 files  +5 −5  ● running  $0.21  Discounts round the wrong way" in stage.text()
+
+
 async def test_the_diffs_stand_next_to_each_other(open_app: Opener) -> None:
     async with open_app(stuck(), size=(120, 30)) as stage:
         await compared(stage, "j")

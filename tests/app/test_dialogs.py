@@ -462,6 +462,19 @@ async def test_an_interrupt_says_what_stops_and_what_is_held_back(open_app: Open
         await stage.until(lambda: "3 at work: their turns stop. 2 not at work: held back." in dialog(stage))
 
 
+async def test_of_several_marked_one_that_can_be_stopped_is_asked_for_too(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await on(stage, "002-images", "space")
+        await on(stage, "001-rounding", "space", "i")
+        await stage.until(lambda: "Interrupt 001-rounding?" in dialog(stage))
+        assert "Its turn stops. It rests as paused" in dialog(stage)
+        assert "1 more marked is left alone." in dialog(stage)
+        assert stage.port.submitted == []
+        await stage.pilot.press("enter")
+        assert stage.port.submitted == [("interrupt", ("001-rounding",))]
+        assert stage.is_on_board
+
+
 async def test_finished_tickets_are_not_begun_again_among_others(open_app: Opener) -> None:
     async with open_app(busy()) as stage:
         await on(stage, "002-images", "space")

@@ -26,6 +26,18 @@ async def test_all_that_is_listed_is_marked_and_unmarked(open_app: Opener) -> No
         assert "marked" not in stage.text()
 
 
+async def test_the_footer_says_what_marks_are_good_for(open_app: Opener) -> None:
+    async with open_app(busy(), keys={"changes": "f4"}) as stage:
+        assert "unmark" not in stage.text()
+        await stage.pilot.press("space")
+        await stage.until(lambda: "esc unmark" in stage.text())
+        assert "compare" not in stage.text()
+        await stage.pilot.press("space")
+        await stage.until(lambda: "f4 compare  esc unmark" in stage.text())
+        await stage.pilot.press("space", "escape")
+        await stage.until(lambda: "compare" not in stage.text() and "unmark" not in stage.text())
+
+
 async def test_marking_all_keeps_hidden_marks_and_unmarking_takes_them_too(open_app: Opener) -> None:
     async with open_app(busy()) as stage:
         await stage.pilot.press("end", "space", "slash", *"state:run", "enter", "asterisk")

@@ -159,7 +159,9 @@ def test_a_ticket_that_fails_again_is_another_affair() -> None:
         (2, {State.NEEDS_YOU: 2, State.RUNNING: 2, State.STARTING: 1}, "2 need you · 3 running"),
         (2, {State.NEEDS_YOU: 1, State.FAILED: 1}, "2 need you (1 failed)"),
         (0, {State.DONE: 6, State.CANCELLED: 1}, "6 done, 1 cancelled"),
-        (0, {State.QUEUED: 3}, "nothing runs"),
+        (0, {State.QUEUED: 3, State.DONE: 2}, "3 queued"),
+        (1, {State.QUEUED: 3, State.RUNNING: 1}, "1 needs you · 1 running"),
+        (0, {}, "nothing runs"),
     ],
 )
 def test_titles(needs: int, counts: dict[State, int], words: str) -> None:
@@ -330,7 +332,7 @@ def test_titles_keep_their_distance_and_the_last_one_stays() -> None:
         heard.now = number / 10
         story.start(f"{number:03}")
         herald.look()
-    assert heard.titles == ["supervise: nothing runs"]
+    assert heard.titles == ["supervise: 9 queued"]
     heard.now = 2
     herald.tick()
     assert heard.titles[1:] == ["supervise: 9 running"]

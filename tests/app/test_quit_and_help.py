@@ -112,6 +112,7 @@ async def test_the_palette_gives_verbs(open_app: Opener) -> None:
     async with open_app(calm()) as stage:
         await stage.pilot.press("ctrl+p", *"interrupt 001")
         await stage.until(lambda: stage.line("interrupt 001-rounding") != "")
+        assert "keeps its session and files. (i)" in stage.text()
         await stage.pilot.press("enter")
         await stage.until(lambda: stage.port.submitted == [("interrupt", ("001-rounding",))])
 

@@ -55,6 +55,10 @@ def test_money_of_turns_under_way_is_an_estimate() -> None:
     assert joined(figures(BatchTotals("b", 1, spent_usd=0.5, turn_usd=0.25), 40)).endswith("≈$0.75 spent")
 
 
+def test_money_of_attempts_that_died_is_an_estimate() -> None:
+    assert joined(figures(BatchTotals("b", 1, spent_usd=0.5, estimated_usd=0.1), 40)).endswith("≈$0.50 spent")
+
+
 def test_a_budget_that_is_nearly_gone_is_warm() -> None:
     tones = {tone.value for _, tone in figures(BatchTotals("b", spent_usd=19, budget_usd=20.0), 80)}
     assert "warm" in tones

@@ -77,6 +77,13 @@ def test_every_ending_has_words(outcome: Outcome | None) -> None:
     assert why_ended(replace(attempt, ended=None))[0] == "● under way"
 
 
+def test_an_ending_leaves_out_what_only_makers_of_the_cli_understand() -> None:
+    errors = ("[ede_diagnostic] result_type=user", "the stream broke")
+    attempt = AttemptRecord("001", 1, Mode.FRESH, "s", 0.0, ended=1.0, outcome=Outcome.INTERRUPTED, errors=errors[:1])
+    assert why_ended(attempt)[0] == "interrupted"
+    assert why_ended(replace(attempt, errors=errors))[0] == "interrupted: the stream broke"
+
+
 # Facts
 
 

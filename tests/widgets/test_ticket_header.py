@@ -61,6 +61,11 @@ def test_what_runs_short_is_warm_and_says_so() -> None:
     assert ("! headroom $0.10", Tone.WARM) in money_line(low, (), 100)
     over = replace(TICKET, spent_usd=1.2)
     assert ("! headroom −$0.20", Tone.WARM) in money_line(over, (), 100)
+    assert ("! headroom $0.00", Tone.WARM) in money_line(replace(TICKET, spent_usd=1.002), (), 100)
+
+
+def test_a_ticket_of_which_there_is_nothing_to_say_has_a_blank_line() -> None:
+    assert words(now_line(replace(TICKET, state=State.DONE, detail=""), 0.0, 78)) == ""
 
 
 def test_budgets_of_turns_and_tokens_are_told() -> None:

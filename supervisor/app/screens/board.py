@@ -13,6 +13,7 @@ from supervisor.app.commands import APP_COMMANDS, BOARD_COMMANDS, command_bindin
 from supervisor.app.docket import Docket
 from supervisor.app.glance import GlanceCard
 from supervisor.app.histories import Histories
+from supervisor.app.own_keys import shown
 from supervisor.app.screens.acting import ActingScreen
 from supervisor.app.screens.compare import CompareScreen
 from supervisor.app.screens.inbox import InboxScreen
@@ -44,6 +45,7 @@ _BOARD_HINTS: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMAND
 _FILTER_HINT: tuple[Hint, ...] = tuple((c.shown, c.label) for c in BOARD_COMMANDS if c.name == "filter")
 """Kept where others give way: without it nobody finds a ticket among hundreds."""
 
+_COMMANDS = {command.name: command for command in BOARD_COMMANDS}
 _READING_HINTS: tuple[Hint, ...] = (("enter", "fold"), ("/", "find"), ("tab", "table"))
 """While the keys are in the transcript, where some of them mean something else."""
 
@@ -135,7 +137,8 @@ class BoardScreen(ActingScreen):
         if self.transcript.has_focus:
             self._footer.show([*self._calls(), *_READING_HINTS, *self.verb_hints()], _ALWAYS)
             return
-        self._footer.show([*self._calls(), *self.verb_hints(), *_BOARD_HINTS], (*_FILTER_HINT, *_ALWAYS))
+        hints = [*self._calls(), *self._mark_hints(), *self.verb_hints(), *_BOARD_HINTS]
+        self._footer.show(hints, (*_FILTER_HINT, *_ALWAYS))
 
     def _show_transcript(self, ticket: TicketSnapshot | None) -> None:
         if ticket is None:
@@ -149,6 +152,13 @@ class BoardScreen(ActingScreen):
         answer: list[Hint] = [("a", "answer")] if is_answerable(self.port.board, self.selected) else []
         inbox: list[Hint] = [("!", f"needs you {self._needs}")] if self._needs else []
         return [*answer, *inbox]
+
+    def _mark_hints(self) -> Sequence[Hint]:
+        """Return the keys for marks: two tickets can be compared, and there is a way back from marks."""
+        if not self.table.marked:
+            return ()
+        back: Hint = (shown(_COMMANDS["unmark"], self.app), "unmark")
+        return ((shown(_COMMANDS["changes"], self.app), "compare"), back) if len(self.targets) == 2 else (back,)
 
     @on(TicketTable.Highlighted)
     def _selection_changed(self) -> None:

@@ -16,6 +16,7 @@ from widgets.cells import Cell, Piece, Tone, drawable
 from widgets.changed_files import FileList, counts, sign, total_words
 from widgets.diff_pane import DiffPane
 from widgets.diff_text import DiffText, side_by_side
+from widgets.formatting import money, state_tone, state_words
 from widgets.pick_list import PickList
 from widgets.record_table import Record, RecordColumn, RecordTable
 from widgets.verb_footer import Hint, VerbFooter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from supervisor.app.ports import BatchPort
     from supervisor.app.tabs.changes import Compared
     from supervisor.core.changes import FileChange
+    from supervisor.core.model import TicketSnapshot
     from supervisor.engine.reader import Reader
 
 _NOTHING = DiffText()
@@ -125,12 +127,13 @@ class CompareScreen(LiveScreen[None]):
         """Draw what was read, and have it read again where a ticket has moved since."""
         now = self._clock()
         for side in self._sides:
-            side.found.want(self.port.board[side.ticket].last_activity, now)
+            ticket = self.port.board[side.ticket]
+            side.found.want(ticket.last_activity, now)
             side.found.taken()
             name: Piece = (drawable(side.ticket), Tone.STRONG)
             found = side.found.value
             words = side.fault or (total_words(found.changes) if found is not None else "reading …")
-            side.head.show((name, (f"  {words}", Tone.BAD if side.fault else Tone.MUTED)))
+            side.head.show((name, (f"  {words}", Tone.BAD if side.fault else Tone.MUTED), *_facts(ticket)))
         self._show_files()
         self._show_file(now)
 
@@ -189,6 +192,12 @@ class CompareScreen(LiveScreen[None]):
     def action_sideways(self, by: int) -> None:
         """Scroll both to the side."""
         self.panes[0].scroll_sideways(by)
+
+
+def _facts(ticket: TicketSnapshot) -> Cell:
+    """Return how a ticket stands, what it cost, and what it was to do."""
+    words = f"  {money(ticket.so_far_usd, estimated=ticket.is_estimate)}  {drawable(ticket.title)}"
+    return (f"  {state_words(ticket.state)}", state_tone(ticket.state)), (words, Tone.MUTED)
 
 
 def _side(port: BatchPort, ticket: str) -> _Side:

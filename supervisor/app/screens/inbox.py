@@ -9,6 +9,7 @@ from supervisor.app import ask_answers
 from supervisor.app.answers import DIGITS as EFFECT_KEYS
 from supervisor.app.commands import INBOX_COMMANDS, answer_bindings, command_bindings, verb_bindings
 from supervisor.app.lookup import Lookup
+from supervisor.app.own_keys import help_of
 from supervisor.app.screens.asks import AskKeys
 from supervisor.app.screens.items import ItemsScreen
 from supervisor.app.waiting import in_order, item_again, waiting_items
@@ -145,7 +146,8 @@ class InboxScreen(ItemsScreen):
                 found.append((f"own words {words}", "Answer in your own words.", self.action_write))
         if ticket is not None:
             verbs = [verb for verb in BY_NAME.values() if verb.applies(ticket)]
-            found += [(f"{v.label} {drawable(ticket.id)}", v.help, partial(self.action_verb, v.name)) for v in verbs]
+            words = drawable(ticket.id)
+            found += [(f"{v.label} {words}", help_of(v, self.app), partial(self.action_verb, v.name)) for v in verbs]
         return found
 
     # Keys

@@ -9,6 +9,7 @@ from textual import on
 
 from supervisor.app.commands import APP_COMMANDS, TICKET_COMMANDS, command_bindings, tab_bindings, verb_bindings
 from supervisor.app.fresh import Fresh
+from supervisor.app.own_keys import help_of
 from supervisor.app.screens.inbox import InboxScreen
 from supervisor.app.screens.ledger import LedgerScreen
 from supervisor.app.screens.live import LiveScreen
@@ -134,7 +135,7 @@ class TicketScreen(LiveScreen[str | None]):
         """Return the verbs that apply now, for the palette."""
         words = drawable(self.ticket_id)
         verbs = [verb for verb in VERBS if verb.applies(self.ticket)]
-        return [(f"{verb.label} {words}", verb.help, partial(self.action_verb, verb.name)) for verb in verbs]
+        return [(f"{v.label} {words}", help_of(v, self.app), partial(self.action_verb, v.name)) for v in verbs]
 
     def _turn_to(self, place: int) -> None:
         self._place = place
