@@ -218,14 +218,20 @@ def _spared(ticket: TicketSnapshot) -> str:
 def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot], refused: int = 0) -> bool:
     """Return whether a verb without a dialog asks before it stops tickets: one alone only if it is given up at work.
 
-    Several are asked for as well where only one of the marked takes it: the same keys go the same way.
+    Several are asked for as well where only one of the marked takes it: the same keys go the same way. So is another
+    turn for work that is done.
     """
+    if verb is RESUME:
+        return any(ticket.state is State.DONE for ticket in tickets)
     if verb not in (INTERRUPT, CANCEL):
         return False
     return len(tickets) + refused > 1 or (verb is CANCEL and tickets[0].holds_slot)
 
 
 def _warning(verb: Verb, tickets: Sequence[TicketSnapshot]) -> str:
+    if verb is RESUME and is_asked_first(verb, tickets):
+        whose = "Its work is" if len(tickets) == 1 else "Finished work among it is"
+        return f"{whose} done: another turn in the same session is paid for."
     busy = sum(ticket.holds_slot for ticket in tickets)
     if verb is INTERRUPT and len(tickets) == 1:
         stops = "Its turn stops." if busy else "It is not at work: it is held back."

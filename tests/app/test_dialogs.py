@@ -484,6 +484,10 @@ async def test_finished_tickets_are_not_begun_again_among_others(open_app: Opene
         assert notices(stage) == [told]
         await on(stage, "005-export", "space")
         await stage.pilot.press("r")
+        assert "Its work is done: another turn in the same session is paid for." in dialog(stage)
+        await stage.pilot.press("escape")
+        assert len(given(stage)) == 1
+        await stage.pilot.press("r", "enter")
         assert given(stage)[1:] == [("resume", ("002-images",), {})]
 
 
