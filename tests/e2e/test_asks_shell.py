@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from supervisor.control_client import ask
 from supervisor.engine import offline
 from supervisor.rehearsal.witness import read_log
 from tests.e2e.stage import make_repo
+from tests.e2e.terminal import wait_until
 
 pytestmark = [pytest.mark.cli, pytest.mark.timeout(120)]
 ROOT = Path(__file__).parents[2]
@@ -68,10 +68,7 @@ class Rehearsal:
 
     def wait_for_request(self, ticket: str) -> None:
         """Wait until the API has begun to answer a ticket: its outage counts as met from then on."""
-        deadline = time.monotonic() + 60
-        while not any(one.ticket == ticket for one in read_log(self.keep / "api" / "served.jsonl")):
-            assert time.monotonic() < deadline, f"{ticket} has asked nothing"
-            time.sleep(0.02)  # the log is written by another process
+        wait_until(lambda: any(one.ticket == ticket for one in read_log(self.keep / "api" / "served.jsonl")), 60)
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Ask a running supervisor, or what it has left."""

@@ -17,6 +17,7 @@ import pytest
 from supervisor.control_client import ask
 from supervisor.core.model import Outcome, PromptKind, State
 from tests.e2e.stage import Stage, agents, bash, make_repo, say, ticket, until, until_state, use
+from tests.e2e.terminal import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,10 +155,7 @@ class Rehearsal:
 
     def wait_for(self, words: str) -> None:
         """Wait until the agent, another process, has written a prompt to its file."""
-        deadline = time.monotonic() + 30
-        while words not in self.heard():
-            assert time.monotonic() < deadline, words
-            time.sleep(0.02)
+        wait_until(lambda: words in self.heard())
 
 
 @pytest.fixture

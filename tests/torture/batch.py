@@ -26,8 +26,9 @@ GAP_S = 0.8
 def main(arguments: list[str]) -> int:
     """Torture batches for a while, print what was done and what came of it, and return the exit code."""
     options = _options(arguments)
-    # What a shell puts aside is deaf to an interrupt, and so would be all that it starts.
+    # What a shell puts aside may be deaf to these, and so would be all that it starts, until it listens by itself.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, lambda *_: None)
     print(f"seed {options.seed}", flush=True)
     end, reports = time.monotonic() + options.minutes * 60, list[Report]()
     while not reports or time.monotonic() < end - 60 * min(1.0, options.minutes / 2):

@@ -257,8 +257,9 @@ class Harness:
     def _judge(self, code: int) -> None:
         """Check how a supervisor has ended, and that it has left nobody behind if it was let end."""
         sent = self._sent
-        # Signals that wait together, of a process that was frozen say, come in no order: any of them may be the first.
-        if -code not in sent and code not in END_CODES and code - 128 not in sent:
+        # The first one counts; of those that wait together, as for a frozen process, Python hears the lowest first.
+        first = [number for number in sent if number <= sent[0]]
+        if -code not in sent and code not in END_CODES and code - 128 not in first:
             self.report.violations.append(f"life {self.report.lives}: exit code {code} after {self._names()}")
         errors = self._said.with_suffix(".err").read_text(errors="replace")
         if errors and not (signal.SIGINT in sent and errors.endswith("KeyboardInterrupt\n")):  # it was not up yet
