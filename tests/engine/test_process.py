@@ -33,6 +33,7 @@ from supervisor.engine.process import (
     wait_gone,
     write_launcher,
 )
+from tests.e2e.terminal import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,10 @@ AWAY = "setsid sleep 600 & echo $!; wait"
 
 @contextmanager
 def started(script: str, **env: str) -> Iterator[tuple[ProcessId, list[ProcessId]]]:
-    """Start a shell that prints pids, one a line, and return it and those processes once it has."""
+    """Start a shell that prints pids, one a line, and return it and those processes once they are what they will be.
+
+    A child's pid is known before it has become another program than the shell.
+    """
     shell = subprocess.Popen(
         ["sh", "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, **env}, start_new_session=True
     )
@@ -54,6 +58,7 @@ def started(script: str, **env: str) -> Iterator[tuple[ProcessId, list[ProcessId
     try:
         assert shell.stdout is not None
         children += [identify(int(shell.stdout.readline())) for _ in range(script.count("echo $!"))]
+        wait_until(lambda: not any("echo" in command_line(child.pid) for child in children), 10.0)
         yield me, children
     finally:
         for one in (me, *children):
