@@ -24,7 +24,7 @@ from supervisor.engine.messages import next_message
 from supervisor.engine.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from supervisor.core.forks import Fork
@@ -49,6 +49,12 @@ def _begins_anew(event: ev.Event) -> bool:
     """Return whether an agent finished a prompt here, or the operator took the ticket up again."""
     finished = isinstance(event, ev.TurnEnded) and is_success(event)
     return finished or isinstance(event, ev.StartedOver) or (isinstance(event, ev.StateChanged) and event.by_operator)
+
+
+def _is_finish(event: ev.Event) -> bool:
+    """Return whether an agent finished a prompt of ours here, or the ticket was started over."""
+    ended = isinstance(event, ev.TurnEnded) and event.prompt_uuid is not None and is_success(event)
+    return ended or isinstance(event, ev.StartedOver)
 
 
 def _lost_effects(events: Sequence[ev.Event]) -> tuple[str, ...]:
@@ -76,8 +82,8 @@ class Planner:
 
     async def is_finished(self) -> bool:
         """Return whether the agent has said it is done and nothing was asked of it since: only the check is left."""
-        prompt, attempts = await self._engine.journal.store.last_prompt(self._ticket.id), await self.attempts()
-        last = attempts[-1] if attempts else None
+        store = self._engine.journal.store
+        prompt, last = await store.last_prompt(self._ticket.id), await store.last_attempt(self._ticket.id)
         if prompt is None or last is None or not prompt.answered or self._snapshot.stale_instructions:
             return False
         if self._snapshot.messages or await self._news():
@@ -160,7 +166,7 @@ class Planner:
             if prompt.kind is PromptKind.MESSAGE or not changed:
                 text = prompts.message(prompt.text, self._ticket, changed=changed, news=news)
                 return Plan(Mode.RESUME, session, prompt.uuid, prompt.kind, text, session, self._fingerprint)
-        last = (await self.attempts() or (None,))[-1]
+        last = await self._engine.journal.store.last_attempt(self._ticket.id)
         cut_off = _CUT_OFF.get(last.outcome) if last and last.outcome else None
         letter = await next_message(self._engine.journal, self._ticket.id)
         if letter is not None:
@@ -177,7 +183,7 @@ class Planner:
 
         Answers, effects that it may ask for again, and files rewound.
         """
-        events = await self._engine.journal.store.events(self._ticket.id)
+        events = await self._since(lambda e: isinstance(e, ev.PromptStored | ev.StartedOver))
         rewound, news = untold(events), (*await self._answers(events), *_lost_effects(events))
         return news if rewound is None else (*news, prompts.rewound(rewound.to, rewound.files, rewound.more))
 
@@ -235,13 +241,8 @@ class Planner:
 
         The operator's resume forgives that too.
         """
-        allowed = True
-        for event in await self._engine.journal.store.events(self._ticket.id):
-            if isinstance(event, ev.AttemptStarted) and event.mode is Mode.FALLBACK:
-                allowed = False
-            elif _begins_anew(event):
-                allowed = True
-        return allowed
+        events = await self._since(_begins_anew)
+        return not any(isinstance(e, ev.AttemptStarted) and e.mode is Mode.FALLBACK for e in events)
 
     async def _without_progress(self) -> list[AttemptRecord]:
         row = []
@@ -257,12 +258,15 @@ class Planner:
     async def failed_checks(self) -> int:
         """Return how often the check has failed since the ticket began or the operator took it up again."""
         since = self._snapshot.operator_at or 0.0
-        events = await self._engine.journal.store.events(self._ticket.id)
+        events = await self._since(lambda e: e.at < since)
         return sum(isinstance(e, ev.Verified) and e.exit_code != 0 and e.at >= since for e in events)
 
     async def _over(self) -> float | None:
         """Return when the operator last started the ticket over: what came before counts no longer."""
         return started_over_at(await self._engine.journal.store.events(self._ticket.id))
+
+    async def _since(self, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
+        return await self._engine.journal.store.events_since(self._ticket.id, begins)
 
     async def _facts(self, session: str | None) -> prompts.Facts:
         since = await self._over() or 0.0
@@ -275,13 +279,8 @@ class Planner:
 
     async def _written(self) -> tuple[str, ...]:
         """Return the messages that agents were given since one last finished a prompt, in the operator's own words."""
-        given: list[str] = []
-        for event in await self._engine.journal.store.events(self._ticket.id):
-            ended = isinstance(event, ev.TurnEnded) and event.prompt_uuid is not None and is_success(event)
-            if ended or isinstance(event, ev.StartedOver):
-                given.clear()
-            elif isinstance(event, ev.PromptStored) and event.kind is PromptKind.MESSAGE and event.uuid not in given:
-                given.append(event.uuid)
+        prompts_ = (e for e in await self._since(_is_finish) if isinstance(e, ev.PromptStored))
+        given = dict.fromkeys(prompt.uuid for prompt in prompts_ if prompt.kind is PromptKind.MESSAGE)
         letters = [await self._engine.journal.store.letter(ident) for ident in given]
         return tuple(str(letter.args["text"]) for letter in letters if letter is not None)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("supervisor.pruning")
 KEPT = 50
 """So many of a ticket's newest snapshots stay, whatever they are for."""
+EVERY = 20
+"""So many are taken before it is looked again: looking reads the ticket's whole history."""
 
 
 async def prune(engine: Engine, ticket: str) -> int:
@@ -27,7 +29,7 @@ async def prune(engine: Engine, ticket: str) -> int:
 
     May be called while the ticket works: what it takes meanwhile is among the newest. Raises StoreError.
     """
-    if engine.snapshots.newest(ticket) <= KEPT:
+    if engine.snapshots.taken(ticket) <= EVERY:
         return 0
     try:
         old = (await engine.snapshots.list(ticket))[:-KEPT]

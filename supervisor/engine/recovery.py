@@ -188,7 +188,9 @@ async def _close(engine: Engine, ticket: str, attempt: AttemptRecord) -> None:
 
 async def _last_result(engine: Engine, ticket: str, attempt: AttemptRecord) -> tuple[float, float]:
     """Return from when on the attempt's spend has not been reported, and the session's total as of then."""
-    events = await engine.journal.store.events(ticket)
+    events = await engine.journal.store.events_since(
+        ticket, lambda e: isinstance(e, ev.AttemptStarted) and e.number == attempt.number
+    )
     reported = [e for e in events if isinstance(e, ev.TurnEnded) and e.number == attempt.number]
     totals = [e.total_cost_usd for e in reported if e.total_cost_usd is not None]
     return max([attempt.started, *map(after, reported)]), totals[-1] if totals else attempt.baseline_usd or 0.0

@@ -51,6 +51,7 @@ class Snapshots:
         self._worktrees: dict[Path, OwnIndex] = {}
         self._known: Path | None = None
         self._newest: dict[str, int] = {}
+        self._seen_to: dict[str, int] = {}
 
     async def take(self, ticket: str, worktree: Path, message: str) -> Snapshot:
         """Keep the files of ``worktree`` as they are now, and say what could not be kept.
@@ -106,15 +107,16 @@ class Snapshots:
         gone = "".join(f"delete {one.ref} {one.commit}\n" for one in found)
         if gone:
             (await run_git(self._repo, "update-ref", "--stdin", env=_ENV, feed=gone.encode())).checked()
+        self._seen_to[ticket] = 0 if chosen is None else self._newest.get(ticket, 0)
         if chosen is None:
             self._newest.pop(ticket, None)
 
-    def newest(self, ticket: str) -> int:
-        """Return the number of the last snapshot that was taken of a ticket since the start; 0 where none was.
+    def taken(self, ticket: str) -> int:
+        """Return how many snapshots of a ticket may have been taken since ``drop`` last saw to it.
 
-        Numbers are never given twice, so a ticket has at most so many.
+        After a start those from before are counted too, once the first one was taken.
         """
-        return self._newest.get(ticket, 0)
+        return self._newest.get(ticket, 0) - self._seen_to.get(ticket, 0)
 
     async def adopt(self, ticket: str, commit: str) -> str:
         """Let a ticket keep another one's snapshot too, whatever becomes of that one, and return its ref."""

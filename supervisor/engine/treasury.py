@@ -142,5 +142,9 @@ def _more_turns(ticket: TicketSpec, now: TicketSnapshot) -> int | None:
 
 async def correction(engine: Engine, ticket: str, session_id: str, baseline_usd: float) -> ev.CostCorrected | None:
     """Return what a session's baseline tells of the attempt before; None where it tells nothing new."""
-    known = costs.sheet(await engine.journal.store.events(ticket))
-    return costs.correction(known, ticket, engine.clock(), session_id, baseline_usd)
+    store = engine.journal.store
+    before = await store.last_on_session(ticket, session_id)
+    if before is None:
+        return None
+    events = await store.events_since(ticket, lambda e: isinstance(e, ev.AttemptStarted) and e.number == before)
+    return costs.correction(costs.sheet(events), ticket, engine.clock(), session_id, baseline_usd)

@@ -3,6 +3,7 @@ the attempt or prompt it concerns are written together or not at all."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core import events as ev
@@ -52,6 +53,14 @@ class TicketStore:
     async def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
         """Return a ticket's attempts, oldest first."""
         return await self.database.run(attempts, ticket)
+
+    async def last_attempt(self, ticket: str) -> AttemptRecord | None:
+        """Return a ticket's latest attempt; None where it has had none."""
+        return await self.database.run(last_attempt, ticket)
+
+    async def last_on_session(self, ticket: str, session_id: str) -> int | None:
+        """Return the number of a ticket's latest ended attempt that knew what its session had cost; None without."""
+        return await self.database.run(last_on_session, ticket, session_id)
 
     async def open_attempts(self) -> tuple[AttemptRecord, ...]:
         """Return the attempts of all tickets that have no ending, oldest first."""
@@ -108,6 +117,14 @@ class TicketStore:
     async def events(self, ticket: str | None = None) -> tuple[ev.Event, ...]:
         """Return the lasting events in the order they were written."""
         return await self.database.run(events, ticket)
+
+    async def events_since(self, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
+        """Return the newest event that begins something, and all after it, oldest first; all where none does.
+
+        A ticket that is talked to for weeks has a long history, and what an attempt asks of it lies at its end: no more
+        than that is read. ``begins`` runs on the writer's thread.
+        """
+        return await self.database.run(events_since, ticket, begins)
 
 
 def append(db: Connection, event: ev.Event, snapshot: TicketSnapshot) -> None:
@@ -267,6 +284,22 @@ def attempts(db: Connection, ticket: str) -> tuple[AttemptRecord, ...]:
     return tuple(from_row(AttemptRecord, row) for row in rows)
 
 
+def last_attempt(db: Connection, ticket: str) -> AttemptRecord | None:
+    """Return a ticket's latest attempt; None where it has had none."""
+    rows = db.query("SELECT * FROM attempts WHERE ticket = ? ORDER BY number DESC LIMIT 1", [ticket])
+    return next((from_row(AttemptRecord, row) for row in rows), None)
+
+
+def last_on_session(db: Connection, ticket: str, session_id: str) -> int | None:
+    """Return the number of a ticket's latest ended attempt that knew what its session had cost; None without."""
+    rows = db.query(
+        "SELECT number FROM attempts WHERE ticket = ? AND session_id = ? AND ended IS NOT NULL"
+        " AND baseline_usd IS NOT NULL ORDER BY number DESC LIMIT 1",
+        [ticket, session_id],
+    )
+    return next((row["number"] for row in rows), None)
+
+
 def open_attempts(db: Connection) -> tuple[AttemptRecord, ...]:
     """Return the attempts of all tickets that have no ending, oldest first."""
     rows = db.query("SELECT * FROM attempts WHERE ended IS NULL ORDER BY ticket, number")
@@ -301,3 +334,16 @@ def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:
     where, values = ("WHERE ticket = ?", [ticket]) if ticket else ("", [])
     rows = db.query(f"SELECT * FROM events {where} ORDER BY seq", values)
     return tuple(event_from_row(row) for row in rows if row["type"] not in RETIRED)
+
+
+def events_since(db: Connection, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
+    """Return the newest event that begins something, and all after it, oldest first; all where none does."""
+    found: list[ev.Event] = []
+    with closing(db.query("SELECT * FROM events WHERE ticket = ? ORDER BY seq DESC", [ticket])) as rows:
+        for row in rows:
+            if row["type"] in RETIRED:
+                continue
+            found.append(event_from_row(row))
+            if begins(found[-1]):
+                break
+    return tuple(reversed(found))

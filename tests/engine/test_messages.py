@@ -9,7 +9,9 @@ import pytest
 from supervisor.core import events as ev
 from supervisor.core.model import Mode, PromptKind, State
 from supervisor.core.verbs import BY_NAME
-from tests.engine.acts import crash, hang, limit, unbegun
+from supervisor.engine import pruning
+from supervisor.store import tickets
+from tests.engine.acts import crash, finish, hang, limit, unbegun
 from tests.engine.world import World, a, check_books, running, stored, ticket, to
 
 if TYPE_CHECKING:
@@ -82,6 +84,26 @@ async def test_a_message_takes_a_resting_ticket_up_again(world: World, state: St
         assert world.agents.of("001")[-1].start.resume
         assert batch.board["001"].messages == 0
         await stored(batch)
+
+
+async def test_an_attempt_reads_no_more_of_a_long_history_than_of_a_short_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.agents.acts["001"] += [crash() if number % 3 == 2 else finish() for number in range(16)]
+    monkeypatch.setattr(pruning, "EVERY", 1000)  # looks at all of it, but seldom
+    read: list[str] = []
+    whole = tickets.event_from_row
+    monkeypatch.setattr(tickets, "event_from_row", lambda row: read.append(row["type"]) or whole(row))
+    counts: list[int] = []
+    async with world.batch(ticket(verify=("true",))) as batch, running(batch):
+        for number in range(12):
+            words = f"Once more: {number}."
+            batch.submit("message", ["001"], {"text": words})
+            await world.until(lambda words=words: words in said(world))  # type: ignore[misc]
+            await world.until(lambda: batch.board["001"].state is State.DONE and not batch.board["001"].messages)
+            counts.append(len(read))
+            read.clear()
+    assert 0 < max(counts[4:]) <= max(counts[:4]), counts
 
 
 async def test_a_message_to_a_queued_ticket_follows_its_first_prompt(world: World) -> None:

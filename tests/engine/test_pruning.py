@@ -43,6 +43,7 @@ def few(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(pruning, "prune", told)
     monkeypatch.setattr(pruning, "KEPT", KEPT)
+    monkeypatch.setattr(pruning, "EVERY", 0)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
@@ -140,14 +141,17 @@ async def test_what_a_fork_begins_with_stays(world: World) -> None:
         assert [f.path for f in found.changes.files] == ["work.txt"]
 
 
-async def test_few_are_not_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "KEPT", 100)
+async def test_it_is_looked_only_once_many_were_taken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.agents.acts["001"] += [writes(str(n)) for n in range(1, 9)]
+    monkeypatch.setattr(pruning, "EVERY", 8)
+    seen: list[int] = []
     async with world.batch(ticket()) as batch, running(batch):
-        await _rested(world, batch, 1)
-        listed: list[str] = []
-        monkeypatch.setattr(batch.engine.snapshots, "list", listed.append)
-        assert await pruning.prune(batch.engine, "001") == 0
-        assert listed == []
+        for number in range(1, 9):
+            await _rested(world, batch, number)
+            seen.append(len(_refs(world)))
+            batch.submit("message", ["001"], {"text": f"Once more: {number}."})
+        await _rested(world, batch, 9)
+    assert seen == [2, 4, 6, 8, 6, 8, 10, 12]
 
 
 async def test_a_letter_that_was_begun_keeps_its_snapshot(world: World) -> None:

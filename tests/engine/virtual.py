@@ -108,7 +108,7 @@ class _Snapshots:
     async def exists(self, commit: str) -> bool:
         return False
 
-    def newest(self, ticket: str) -> int:
+    def taken(self, ticket: str) -> int:
         return 0
 
 

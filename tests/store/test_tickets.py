@@ -94,6 +94,26 @@ def _one_attempt(ticket: str, session: str) -> list[ev.Event]:
     ]  # fmt: skip
 
 
+async def test_a_history_is_read_back_to_where_something_began(store: TicketStore) -> None:
+    for number, ticket in enumerate(("001", "001", "002", "001", "001")):
+        event = ev.AttemptStarted(ticket, float(number), number, Mode.FRESH, f"{ticket}-s")
+        await store.append(event, TicketSnapshot(ticket, session_id=f"{ticket}-s"))
+    seen: list[float] = []
+
+    def begins(event: ev.Event) -> bool:
+        seen.append(event.at)
+        return event.at <= 2.0
+
+    assert [e.at for e in await store.events_since("001", begins)] == [1.0, 3.0, 4.0]
+    assert seen == [4.0, 3.0, 1.0], "what came before is not even looked at"
+    assert await store.events_since("001", lambda _: False) == await store.events("001")
+    assert await store.events_since("003", begins) == ()
+    last = await store.last_attempt("001")
+    assert last is not None
+    assert last.number == 4
+    assert await store.last_attempt("003") is None
+
+
 async def test_one_session_belongs_to_one_ticket(store: TicketStore) -> None:
     first = ev.AttemptStarted("001", 1.0, number=1, mode=Mode.FRESH, session_id="s1")
     await store.append(first, TicketSnapshot("001", session_id="s1"))
