@@ -78,6 +78,8 @@ class WorktreeReady(Lasting):
     path: str
     branch: str
     base_commit: str
+    found: bool = False
+    """It, or its branch, stood there already: this event does not tell who has worked on it."""
 
 
 @dataclass(frozen=True, slots=True)

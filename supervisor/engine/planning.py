@@ -15,6 +15,7 @@ import anyio
 
 from supervisor.core import ask_news, prompts
 from supervisor.core import events as ev
+from supervisor.core.errors import WorktreeError
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord, TicketSnapshot
 from supervisor.core.resume import is_success
 from supervisor.core.rewinds import started_over_at, untold
@@ -274,7 +275,8 @@ class Planner:
         earlier = [a for a in known if a.num_turns or a.outcome is Outcome.DONE]
         lines = tuple(f"attempt {a.number} ({a.mode}): {a.outcome or 'open'}, {a.num_turns} turns" for a in earlier)
         asks = await self._engine.journal.store.asks(self._ticket.id)
-        about = (await self._changes(), await self._last_words(session), self._effects(), ask_news.known(asks))
+        changes = "" if await self._is_untouched() else await self._changes()
+        about = (changes, await self._last_words(session), self._effects(), ask_news.known(asks))
         return prompts.Facts(lines, *about, await self._written())
 
     async def _written(self) -> tuple[str, ...]:
@@ -286,6 +288,23 @@ class Planner:
 
     def _effects(self) -> tuple[str, ...]:
         return effect_facts.certain(self._engine, self._ticket.id)
+
+    async def _is_untouched(self) -> bool:
+        """Return whether the files are as the setup left them: no agent was given a prompt yet, or it did nothing."""
+        events = await self._since(lambda e: isinstance(e, ev.StartedOver))
+        ready = [event for event in events if isinstance(event, ev.WorktreeReady)]
+        first = next((event for event in events if isinstance(event, ev.PromptStored)), None)
+        if not ready or any(event.found for event in ready):
+            return False
+        return first is None or await self._is_as_of(first.snapshot)
+
+    async def _is_as_of(self, commit: str) -> bool:
+        worktree = self._engine.worktrees.path(self._ticket.id)
+        try:
+            then = await git(worktree, "rev-parse", "--verify", "-q", f"{commit}^{{tree}}", check=False)
+            return bool(commit) and then == (await self._engine.snapshots.current(worktree)).tree
+        except WorktreeError:
+            return False
 
     async def _changes(self) -> str:
         snapshot = self._snapshot

@@ -47,8 +47,9 @@ class Workplace:
             await self._engine.journal.emit(ev.Noted(ident, self._engine.clock(), _MADE_AGAIN[laid]))
         if tree.created or self._engine.board[ident].worktree is None:
             await self._setup(tree.path)
-            at = (ident, self._engine.clock())
-            await self._engine.journal.emit(ev.WorktreeReady(*at, str(tree.path), tree.branch, tree.base_commit))
+            about = (str(tree.path), tree.branch, tree.base_commit)
+            ready = ev.WorktreeReady(ident, self._engine.clock(), *about, found=not tree.branched)
+            await self._engine.journal.emit(ready)
         return tree.path
 
     async def _setup(self, worktree: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core.errors import WorktreeError
-from supervisor.engine.git import git, slug
+from supervisor.engine.git import git, run_git, slug
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -29,6 +29,8 @@ class Worktree:
     base_commit: str
     created: bool
     """Made just now: its files are copied and its setup runs."""
+    branched: bool = False
+    """Its branch too was made just now: nobody has ever worked on it."""
 
 
 class Worktrees:
@@ -39,6 +41,8 @@ class Worktrees:
         self._home = home
         self._batch = slug(batch)
         self._lock = anyio.Lock()
+        self._shared: str | None = None
+        """The repository's own git directory, once it was asked for."""
 
     def path(self, ticket: str) -> Path:
         """Return where the ticket's worktree is or will be."""
@@ -116,10 +120,10 @@ class Worktrees:
         path, branch = self.path(ticket), self.branch(ticket)
         if not path.exists():
             return None
-        top = await git(path, "rev-parse", "--show-toplevel", check=False) if path.is_dir() else ""
-        ours = await git(self._repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
-        theirs = await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir", check=False) if top else ""
-        if not top or Path(top).resolve() != path.resolve() or theirs != ours:
+        asked = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        told = await git(path, *asked, check=False) if path.is_dir() else ""
+        top = told.removesuffix(f"\n{await self._git_dir()}")
+        if top == told or Path(top).resolve() != path.resolve():
             raise WorktreeError(
                 f"{path} exists and is not a worktree of this repository", "move it away, then resume the ticket"
             )
@@ -146,14 +150,13 @@ class Worktrees:
         """
         path, branch = self.path(ticket), self.branch(ticket)
         draft = path.with_name(f".new-{path.name}")
-        await self._discard_draft(draft)
-        await self._forget(path)
+        await self._discard_draft(draft, path)
         await self._unlock(branch)
-        exists = await git(self._repo, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False)
-        where = [str(draft), branch] if exists else ["-b", branch, str(draft), await self._commit(base)]
+        exists, start = await self._commits(f"refs/heads/{branch}", base)
+        where = [str(draft), branch] if exists else ["-b", branch, str(draft), _named(base, start)]
         try:
             await git(self._repo, "worktree", "add", "--quiet", *where, dies_with_us=True)
-            if seed is not None and await git(draft, "rev-parse", "HEAD") == await self._commit(onto):
+            if seed is not None and await git(draft, "rev-parse", "HEAD") == _named(onto, *await self._commits(onto)):
                 await seed(draft)
             await anyio.to_thread.run_sync(_copy_all, self._repo, draft, tuple(copy))
             await git(self._repo, "worktree", "move", str(draft), str(path))
@@ -162,11 +165,11 @@ class Worktrees:
             if not exists:
                 await git(self._repo, "branch", "-D", branch, check=False)
             raise WorktreeError(f"no worktree for {ticket}: {error.message}", error.remedy) from None
-        return Worktree(path, branch, await self._start_of(path, known_base or base), created=True)
+        begun = start if not exists and known_base is None else await self._start_of(path, known_base or base)
+        return Worktree(path, branch, begun, created=True, branched=not exists)
 
-    async def _forget(self, path: Path, *force: str) -> None:
+    async def _forget(self, path: Path, listed: str, *force: str) -> None:
         """Take back git's record of a worktree of ours whose directory was deleted; nobody else's is touched."""
-        listed = await git(self._repo, "worktree", "list", "--porcelain")
         recorded = path.parent.resolve() / path.name  # git follows links before it notes a path
         if f"worktree {recorded}" in listed.splitlines() and not path.exists():
             await git(self._repo, "worktree", "remove", "--force", *force, str(recorded), check=not force)
@@ -177,30 +180,44 @@ class Worktrees:
         git locks a branch for milliseconds and takes its lock along when it is asked to end. One that is killed leaves
         it, and every later git refuses.
         """
-        shared = await git(self._repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
-        lock = Path(shared, "refs", "heads", f"{branch}.lock")
+        lock = Path(await self._git_dir(), "refs", "heads", f"{branch}.lock")
         await anyio.to_thread.run_sync(lambda: lock.unlink(missing_ok=True))
 
-    async def _discard_draft(self, draft: Path) -> None:
-        """Remove what an interrupted start left: no agent has ever worked in it.
+    async def _git_dir(self) -> str:
+        if self._shared is None:
+            self._shared = await git(self._repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
+        return self._shared
+
+    async def _discard_draft(self, draft: Path, path: Path | None = None) -> None:
+        """Remove what an interrupted start left, in which no agent has ever worked, and the record of a lost ``path``.
 
         git keeps its record locked while it fills the directory, and one that was killed then leaves it so.
         """
         self._home.mkdir(parents=True, exist_ok=True)
         await anyio.to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
-        await self._forget(draft, "--force")
+        listed = await git(self._repo, "worktree", "list", "--porcelain")
+        await self._forget(draft, listed, "--force")
+        if path is not None:
+            await self._forget(path, listed)
 
-    async def _commit(self, base: str) -> str:
-        found = await git(self._repo, "rev-parse", "--verify", "-q", f"{base}^{{commit}}", check=False)
-        if not found:
-            raise WorktreeError(f"base {base!r} names no commit", "name a branch, tag or commit of the repository")
-        return found
+    async def _commits(self, *names: str) -> list[str]:
+        """Return the commits that some names stand for, all asked for at once; empty for one that names none."""
+        feed = "".join("{}^{{commit}}\n".format(name.replace("\n", " ")) for name in names)
+        told = (await run_git(self._repo, "cat-file", "--batch-check", feed=feed.encode())).checked().out
+        lines = [line.split(b" ") for line in told.split(b"\n")[: len(names)]]
+        return [words[0].decode() if words[1:2] == [b"commit"] else "" for words in lines]
 
     async def _start_of(self, path: Path, base: str) -> str:
         """Return the commit the work started from: a base branch may have moved on since."""
         commit = await git(self._repo, "rev-parse", "--verify", "-q", f"{base}^{{commit}}", check=False)
         shared = await git(path, "merge-base", "HEAD", commit, check=False) if commit else ""
         return shared or await git(path, "rev-parse", "HEAD")
+
+
+def _named(base: str, commit: str) -> str:
+    if not commit:
+        raise WorktreeError(f"base {base!r} names no commit", "name a branch, tag or commit of the repository")
+    return commit
 
 
 def _copy_all(repo: Path, target: Path, names: tuple[str, ...]) -> None:

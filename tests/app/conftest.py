@@ -64,7 +64,7 @@ class Stage:
         """Let the app draw what changed, without waiting for its timer."""
         self.app._frame()
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 45.0) -> None:
         """Let messages be worked off until something is so; fails after a while."""
         end = time.monotonic() + seconds
         while not condition():

@@ -59,7 +59,7 @@ async def opened(root: Path) -> AsyncIterator[tuple[Stage, Batch]]:
 
 async def until(stage: Stage, true: Callable[[], object]) -> None:
     """Wait for git and the engine as well as for the screen."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(45):
         while not true():
             await stage.pilot.pause()
 

@@ -18,7 +18,7 @@ from supervisor.rehearsal.harness import RehearsalServer
 from supervisor.rehearsal.play import rehearsal_launch
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from supervisor.core.model import State
     from supervisor.engine.context import Engine, Launch
@@ -86,7 +86,17 @@ class Stage:
         """Open a batch with a scripted API."""
         async with RehearsalServer(self.root / "api", scripts) as self.server:  # noqa: SIM117 - launch needs it
             async with open_batch(spec, self.state_dir, self.launch(), adjust=self._hasty(adjust)) as batch:
-                yield batch
+                try:
+                    yield batch
+                except TimeoutError as error:
+                    error.add_note("\n".join(self._told(batch)))
+                    raise
+
+    def _told(self, batch: Batch) -> Iterator[str]:
+        """Say how far all tickets have come: what a wait that failed was for is not there any more."""
+        for one in batch.board:
+            served = [(s.event, s.step) for s in self.served(one.id)]
+            yield f"{one.id}: {one.state} {one.detail!r}, attempts {one.attempts}, served {served}"
 
     def _hasty(self, adjust: Callable[[Engine], None] | None) -> Callable[[Engine], None]:
         def both(engine: Engine) -> None:
@@ -128,7 +138,7 @@ async def running(batch: Batch) -> AsyncIterator[None]:
         batch.request_stop()
 
 
-async def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(true: Callable[[], object], seconds: float = 45.0) -> None:
     """Wait until something is so; fail after a while. Polls, since what is waited for is outside of us."""
     with anyio.fail_after(seconds):
         while not true():  # noqa: ASYNC110

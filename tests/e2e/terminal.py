@@ -75,7 +75,7 @@ class Terminal:
         self._reader.join()
 
 
-def wait_until(true: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
     """Poll what happens in another process; fail after a while."""
     end = time.monotonic() + seconds
     gap = threading.Event()

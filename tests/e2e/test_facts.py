@@ -112,7 +112,7 @@ async def test_an_interrupt_of_a_prompt_that_was_not_begun_drops_it(stage: Stage
                 yield {"type": "user", "uuid": queued, "message": message, "parent_tool_use_id": None}
 
             await client.query(two())
-            with anyio.fail_after(10):
+            with anyio.fail_after(30):
                 while queued not in await control.interrupt(client):  # noqa: ASYNC110 - it may still be on its way
                     await anyio.sleep(0.05)
 

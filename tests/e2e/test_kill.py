@@ -157,7 +157,7 @@ async def test_an_agent_that_does_not_hear_the_interrupt(stage: Stage, monkeypat
             agent, command = await _at_work(stage)
             os.kill(agent.pid, signal.SIGSTOP)
             batch.submit("interrupt", ["001"])
-            with anyio.fail_after(10):
+            with anyio.fail_after(30):
                 await until_state(batch, "001", State.PAUSED)
             assert not is_alive(agent)
             assert not is_alive(command)

@@ -68,7 +68,7 @@ async def worked(stage: Stage) -> AsyncIterator[Batch]:
 
 async def settle(batch: Batch, answered: int) -> None:
     """Wait until so many prompts are answered and the ticket is done."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(45):
         while True:
             await until_state(batch, "001", State.DONE)
             prompts = await batch.engine.journal.store.prompts("001")

@@ -167,7 +167,7 @@ async def run(root: Path, seed: int) -> Figures:
 
         governor.starting = starting  # type: ignore[method-assign]
         batch.engine.holds.listen(lambda: figures.notices.append(batch.engine.holds.words))
-        with anyio.fail_after(20):
+        with anyio.fail_after(45):
             await batch.pool.run()
         await check_books(batch)
         found = (await stored(batch)).values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from supervisor.core.model import Mode, Outcome, State
 from supervisor.engine.agent import Failure
 from supervisor.engine.attempt import NOT_GONE
 from tests.engine.acts import crash, finish, hang, overloaded, report
-from tests.engine.fake_session import FakeSession
+from tests.engine.fake_session import FakeSession, Gone
 from tests.engine.world import World, attempts, running, stored, ticket
 
 if TYPE_CHECKING:
@@ -151,3 +152,32 @@ async def test_the_operators_resume_forgives_crashes(world: World) -> None:
         batch.submit("resume", ["001"])
         await world.until(lambda: batch.board["001"].state is State.DONE)
         assert batch.board["001"].attempts == 4, "one more crash was borne, then it went well"
+
+
+async def test_the_first_prompt_is_the_tickets_own_whatever_its_setup_has_left(world: World) -> None:
+    """Also when the agent was killed before its session's file knew of it. Only work is told of as such."""
+    setup = ("sh", "-c", "echo made > made.txt; echo changed >> hello.txt")
+    (world.repo / "local.env").write_text("KEY=1\n")
+    world.agents.starts["001"].append(Failure("killed", exit_code=-9))
+
+    async def unread(session: FakeSession, uuid: str) -> None:
+        raise Gone(Failure("killed", exit_code=-9))
+
+    world.agents.acts["001"].append(unread)
+    found = (await world.run(ticket(setup=setup, copy=("local.env",))))["001"]
+    assert (found.state, found.attempts) == (State.DONE, 3)
+    first, second = world.agents.prompts("001")
+    assert (first.text, second.text) == ("Do 001.", "Do 001.")
+
+
+async def test_a_worktree_that_nobody_knows_of_is_told_of_as_work(world: World) -> None:
+    await world.run(ticket())
+    path = world.state_dir / "worktrees" / "001"
+    (path / "done.txt").write_text("half of it\n")
+    for entry in world.state_dir.iterdir():
+        if entry != path.parent:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    await world.run(ticket())
+    text = world.agents.prompts("001")[-1].text
+    assert text.startswith("Do 001.\n")
+    assert "done.txt (new)" in text

@@ -298,7 +298,7 @@ async def test_the_wait_can_be_stopped(virtual: VirtualWorld) -> None:
     async with virtual.batch(ticket(), ticket("002"), slots=1) as batch:
         async with running(batch):
             await virtual.until(lambda: batch.board["001"].state is State.PARKED)
-            with anyio.fail_after(5):
+            with anyio.fail_after(30):
                 batch.request_stop()
                 await batch.pool.finished.wait()
         assert batch.board["001"].state is State.PARKED

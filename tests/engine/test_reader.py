@@ -75,7 +75,7 @@ async def test_a_tickets_screen_and_the_timeline_over_a_real_batch(world: World)
 
             async def shows(key: str, *words: str) -> None:
                 await pilot.press(key)
-                with anyio.fail_after(20):
+                with anyio.fail_after(45):
                     while not all(part in screen(app) for part in words):
                         await pilot.pause(0.02)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from supervisor.core.model import AttemptRecord, TicketSnapshot
     from supervisor.engine.context import Engine
 
-DEADLINE_S = 20.0
+DEADLINE_S = 45.0
 
 
 def a(kind: type[ev.Event], **fields: object) -> Callable[[ev.Event], bool]:

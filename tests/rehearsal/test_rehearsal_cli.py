@@ -137,7 +137,7 @@ async def interrupted(client: ClaudeSDKClient) -> ResultMessage:
         if isinstance(message, StreamEvent) and "text_delta" in str(message.event):
             break
     await client.interrupt()
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         (result,) = results([message async for message in client.receive_response()])
     return result
 
