@@ -403,7 +403,7 @@ def test_a_real_terminal_is_called_and_gets_its_title_back(tmp_path: Path) -> No
         wait_until(lambda: b"\x1b]2;supervise: 6 need you\a" in terminal.output)
         assert b"\x1b[22;2t\x1b]2;supervise: 5 need you" in terminal.output
         terminal.keys("q\r")
-        assert terminal.wait(20) == 0
+        assert terminal.wait(60) == 0
         wait_until(lambda: b"\x1b]2;\a\x1b[23;2t" in terminal.output)
     finally:
         terminal.close()

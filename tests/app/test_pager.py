@@ -62,7 +62,7 @@ def _back(terminal: Terminal) -> None:
     terminal.keys("q")
     wait_until(lambda: b"agents" in terminal.output[after:] or b"running" in terminal.output[after:])
     terminal.keys("\r")
-    assert terminal.wait(20) == 0
+    assert terminal.wait(60) == 0
     assert terminal.settings() == terminal.before
 
 

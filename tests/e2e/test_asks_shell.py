@@ -17,7 +17,7 @@ from supervisor.rehearsal.witness import read_log
 from tests.e2e.stage import make_repo
 from tests.e2e.terminal import wait_until
 
-pytestmark = [pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cli, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[2]
 TICKETS = """
 [defaults]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from supervisor.engine.batch import Batch
 
-pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(240)]
 NAMES = ("message", "start-over", "cancel", "resume")
 """Of each, one verb takes it elsewhere; the last one is asked for all the others before."""
 LAST = [say("One."), say("Two.")]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from supervisor.engine.batch import Batch
     from supervisor.engine.context import Engine
 
-pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(240)]
 NAMES = ("interrupt", "cancel", "message", "calm")
 OVERLOADED = {"status": 529, "times": 1, "retry_after": 10}
 """Longer than the test takes, and so short that the agent waits by itself and its ticket is not parked."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from supervisor.engine.batch import Batch
 
-pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(240)]
 FRESH, RESUME = Mode.FRESH, Mode.RESUME
 LAST = [say("One."), say("Two.")]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from supervisor.engine.batch import Batch
     from supervisor.engine.context import Engine
 
-pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(240)]
 FRESH, RESUME = Mode.FRESH, Mode.RESUME
 NAMES = ("interrupt", "cancel", "message", "start-over", "calm")
 LAST = [say("One."), say("Two.")]

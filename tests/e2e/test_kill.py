@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.cli,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(240),
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc"),
 ]
 ROOT = Path(__file__).parents[2]

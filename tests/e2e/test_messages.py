@@ -22,7 +22,7 @@ from tests.e2e.terminal import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.anyio, pytest.mark.cli, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[2]
 ENDLESS: dict[str, Any] = {"endless": True, "text": "and so on"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.cli, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cli, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[2]
 ENDINGS = {
     "001-rounding": ("done", None, "completed"),

@@ -19,7 +19,7 @@ from tests.e2e.stage import make_repo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.cli, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cli, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).parents[2]
 ENDLESS = """

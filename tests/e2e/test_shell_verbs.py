@@ -17,7 +17,7 @@ from tests.e2e.stage import make_repo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.cli, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cli, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[2]
 FILE = """
 [batch]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.cli
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_nothing_is_lost_done_twice_or_left_behind(tmp_path: Path) -> None:
     report = Harness(tmp_path, seed=20, tickets=5, gap_s=0.8).play(8)

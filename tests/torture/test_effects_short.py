@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 @pytest.mark.skipif(sys.platform != "linux", reason="crashes are made with fork, signals and strace")
 def test_crashes_neither_repeat_nor_lose_effects() -> None:
     command = [sys.executable, "-m", "tests.torture", "effects", "--seconds", "3", "--step", "32"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.cli
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", [2, 5, 9])
 def test_nothing_is_paid_for_twice_after_a_kill(moment: int, tmp_path: Path) -> None:
     assert play(moment, tmp_path).violations == []

@@ -23,7 +23,7 @@ print(json.dumps({"turns": readings[-1].turns, "grown": found}))
 """
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_nothing_is_held_on_to() -> None:
     """In a process of its own: this one has threads and files of other tests. Memory needs longer to show anything."""
