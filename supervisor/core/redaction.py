@@ -6,11 +6,11 @@ What the operator wrote, in the file or in a message, is left as it stands: it i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, AnyStr, TypeVar, cast
 
 from supervisor.core import events as ev
 from supervisor.core.diffs import Diff
-from supervisor.core.payloads import spellings
+from supervisor.core.payloads import MIN_SECRET, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,8 @@ _TEXTS: Mapping[type[ev.Event], tuple[str, ...]] = {
     ev.Noted: ("text",),
 }
 """What others have said in each kind of event. Asks are not here: who opens one has its whole input to look through."""
+CUT = "\n… "
+"""How a text goes on that was cut, before the words that say how much is missing."""
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
 
@@ -46,7 +48,16 @@ class Redactor:
         """Return a text without the values."""
         for value, name in self._spelled:
             text = text.replace(value, name)
-        return text
+        return self._whole(text) if CUT in text else text
+
+    def _whole(self, text: str) -> str:
+        """Return a text that was cut without what it holds of a secret in which it was cut."""
+        said, cut, missing = text.rpartition(CUT)
+        for value, name in self._spelled:
+            begun = _begun(said, value)
+            if len(said) - begun >= MIN_SECRET:
+                said = said[:begun] + name
+        return said + cut + missing
 
     def event(self, event: E) -> E:
         """Return an event without them, where it repeats what others have said."""
@@ -115,7 +126,7 @@ class RedactedStream:
         return cut
 
 
-def _begun(came: bytes, value: bytes) -> int:
+def _begun(came: AnyStr, value: AnyStr) -> int:
     """Return where the longest end of ``came`` begins that is a beginning of ``value``, but not all of it."""
     place = max(0, len(came) - len(value) + 1)
     while (place := came.find(value[:1], place)) >= 0:

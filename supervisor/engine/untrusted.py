@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.redaction import CUT
 from supervisor.store.codec import clean
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def bounded(value: object, limit: int = TEXT_CHARS) -> str:
     """Return any value as text that can be stored: cut, and without lone surrogates and NULs; None is empty."""
     if not isinstance(value, str):
         return "" if value is None else as_json(value, limit)
-    return clean(value if len(value) <= limit else f"{value[:limit]}\n… {len(value) - limit} more characters")
+    return clean(value if len(value) <= limit else f"{value[:limit]}{CUT}{len(value) - limit} more characters")
 
 
 def as_json(value: object, limit: int = TEXT_CHARS) -> str:
@@ -40,7 +41,7 @@ def as_json(value: object, limit: int = TEXT_CHARS) -> str:
         parts.append(part)
         left -= len(part)
         if left < 0:
-            return clean("".join(parts)[:limit] + "\n… more")
+            return clean("".join(parts)[:limit] + f"{CUT}more")
     return clean("".join(parts))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -13,8 +15,9 @@ from hypothesis import strategies as st
 from supervisor.core import events as ev
 from supervisor.core.diffs import Diff
 from supervisor.core.model import Entry, EntryKind, Outcome
-from supervisor.core.payloads import redact, secrets_of
-from supervisor.core.redaction import Redactor
+from supervisor.core.payloads import MIN_SECRET, redact, secrets_of
+from supervisor.core.redaction import CUT, Redactor
+from supervisor.engine.untrusted import bounded
 
 VALUE = 'ab"cd/1234'
 REDACTOR = Redactor({"MY_TOKEN": VALUE})
@@ -115,3 +118,16 @@ def test_what_cannot_become_a_secret_is_not_kept_back() -> None:
     assert stream.feed(b"building\nab") == b"building\n"
     assert stream.feed(b"out") == b"about"
     assert stream.end() == b""
+
+
+@given(st.integers(0, 30), st.sampled_from([VALUE, json.dumps(VALUE)[1:-1], quote(VALUE, safe="")]))
+def test_a_text_that_was_cut_in_a_secret_keeps_no_telling_part_of_it(cut: int, spelled: str) -> None:
+    whole = f"It says {spelled} and more."
+    said = REDACTOR.text(bounded(whole, cut)).partition(CUT)[0]
+    longest = max(n for n in range(len(spelled) + 1) if spelled[:n] in said)
+    assert longest < MIN_SECRET
+    assert said.removesuffix("[MY_TOKEN]").startswith(whole[: min(cut, 8)])
+
+
+def test_a_whole_text_may_end_in_the_beginning_of_a_secret() -> None:
+    assert REDACTOR.text(f"see {VALUE[:-1]}") == f"see {VALUE[:-1]}"
