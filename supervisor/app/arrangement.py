@@ -47,6 +47,8 @@ class Arrangement:
         """How many tickets there are, listed or not."""
         self._board: Rows = ()
         """All tickets as of the last update, in the file's order."""
+        self._needs: frozenset[str] = frozenset()
+        """Which of them need the operator."""
         self._families, self._id_cells = Families(()), 0
         self._places: tuple[int, ...] = ()
         """What is listed, by its place in the file's order."""
@@ -75,9 +77,16 @@ class Arrangement:
         waits = self._is_unsettled or self._drifts
         return waits and _is_over(self._settled_at, PACE_S, now) and _is_over(self._touched_at, QUIET_S, now)
 
-    def update(self, board: Rows, now: float) -> None:
-        """Take the board's rows as they are now, in the file's order."""
+    def update(self, board: Rows, now: float, needs: frozenset[str] = frozenset()) -> None:
+        """Take the board as it is now.
+
+        Args:
+            board: Its rows, in the file's order.
+            now: Seconds since the epoch.
+            needs: Which tickets need the operator.
+        """
         self.total = len(board)
+        turned, self._needs = needs ^ self._needs, needs
         if self.is_plain:
             self.rows, self.shape, self._board = board, _PLAIN, ()
             self._is_asked = self._is_unsettled = self._drifts = False
@@ -87,13 +96,14 @@ class Arrangement:
         if changed is None:
             self._families, self._id_cells = Families(board), Roster(board).id_cells
         elif not self._is_unsettled:
+            changed += [place for place, ticket in enumerate(board) if ticket.id in turned] if turned else []
             self._is_unsettled = any(self._standing(board[p], self._settled_at) != self._standings[p] for p in changed)
         if changed is None or self._is_asked or self.is_due(now):
             self._settle(now)
         self.rows = tuple([board[place] for place in self._places])
 
     def _standing(self, ticket: TicketSnapshot, now: float) -> Standing:
-        if not self.filter.matches(ticket):
+        if not self.filter.matches(ticket, self._needs):
             return None
         return sort_key(self.sort, ticket, now), ticket.state if self.group is Group.STATE else None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from supervisor.core.model import RESTING, State
+from supervisor.core.verbs import MESSAGE
 from widgets.formatting import state_words
 
 if TYPE_CHECKING:
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_at_work(ticket: TicketSnapshot) -> bool:
-    """Return whether an agent has the ticket, so that a message has to wait for the end of its turn."""
+    """Return whether an agent has the ticket, be it that it waits: a message has to wait for the end of its turn."""
     return ticket.holds_slot
 
 
@@ -22,26 +25,52 @@ def fate(tickets: Sequence[TicketSnapshot]) -> str:
     """Return what a message to these tickets leads to, safe to draw."""
     if len(tickets) == 1:
         return _of_one(tickets[0])
-    busy = sum(map(is_at_work, tickets))
-    rest = sum(ticket.state in RESTING and not is_at_work(ticket) for ticket in tickets)
+    stand = Counter(map(_standing, tickets))
+    works, asks, rest, more, gone = (stand[each] for each in _Standing)
     parts = [
-        busy and f"{busy} {_has(busy)} an agent at work, which gets it when its turn ends",
+        works and f"{works} {_has(works)} an agent at work, which gets it when its turn ends",
+        asks and f"{asks} {_has(asks)} an agent that waits for you, which gets it when its turn ends",
         rest and f"{rest} {_do(rest, 'rest')} and {_do(rest, 'go')} on with it",
-        (more := len(tickets) - busy - rest) and f"{more} {_do(more, 'wait')} for {_its(more)} turn and {_get(more)}",
+        more and f"{more} {_do(more, 'wait')} for {_its(more)} turn and {_get(more)}",
+        gone and f"{gone} {'is' if gone == 1 else 'are'} cancelled by now and {_do(gone, 'get')} nothing",
     ]
     return "; ".join(part for part in parts if part) + "."
 
 
-def _of_one(ticket: TicketSnapshot) -> str:
-    state = state_words(ticket.state)
-    if ticket.state is State.NEEDS_YOU and ticket.live:
-        return f"{state}: its agent waits for your answer, and gets this when its turn ends."
+class _Standing(Enum):
+    """What decides when a message arrives."""
+
+    WORKS = auto()
+    ASKS = auto()
+    """Its agent waits for the operator."""
+    RESTS = auto()
+    WAITS = auto()
+    """For its turn."""
+    GONE = auto()
+
+
+def _standing(ticket: TicketSnapshot) -> _Standing:
+    if MESSAGE.refusal(ticket) is not None:
+        return _Standing.GONE
     if is_at_work(ticket):
-        return f"{state}: the agent gets this when its turn ends."
-    if ticket.state in RESTING:
-        return f"{state}: it goes on with this as soon as a slot is free."
-    when = "when its time comes" if ticket.state is State.PARKED else "when a slot is free"
-    return f"{state}: it {'goes on' if ticket.attempts else 'begins'} with this {when}."
+        return _Standing.ASKS if ticket.state is State.NEEDS_YOU else _Standing.WORKS
+    return _Standing.RESTS if ticket.state in RESTING else _Standing.WAITS
+
+
+def _of_one(ticket: TicketSnapshot) -> str:
+    match _standing(ticket):
+        case _Standing.GONE:
+            words = "resume it first, it takes no message"
+        case _Standing.ASKS:
+            words = "its agent waits for your answer, and gets this when its turn ends"
+        case _Standing.WORKS:
+            words = "the agent gets this when its turn ends"
+        case _Standing.RESTS:
+            words = "it goes on with this as soon as a slot is free"
+        case _Standing.WAITS:
+            when = "when its time comes" if ticket.state is State.PARKED else "when a slot is free"
+            words = f"it {'goes on' if ticket.attempts else 'begins'} with this {when}"
+    return f"{state_words(ticket.state)}: {words}."
 
 
 def _has(count: int) -> str:

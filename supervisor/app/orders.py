@@ -12,14 +12,15 @@ from supervisor.core.verb_args import BadArgs, checked
 from widgets.cells import drawable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.core.board import Board
     from supervisor.core.model import TicketSnapshot
     from supervisor.core.verbs import Verb
 
 _NAMED = 3
-"""Most refusals that one notice spells out."""
+"""Most refusals that are spelled out, and most tickets that are named for one of them."""
+_PLURAL = {"is": "are", "has": "have"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,44 @@ def report(label: str, found: Sorted) -> str:
 
 def reasons(refused: Sequence[tuple[str, str]]) -> str:
     """Return why tickets were refused, safe to draw: those of the same fate in one, beyond a few only how many more."""
-    alike: dict[str, list[str]] = {}
+    return _grouped(refused, lambda tickets: str(len(tickets)))
+
+
+def left_out(refused: Sequence[tuple[str, str]]) -> str:
+    """Return which of the marked tickets a verb leaves alone, and why, safe to draw; empty for none.
+
+    To be said before the verb is given: it names the tickets, of many with the same fate the first ones.
+    """
+    if not refused:
+        return ""
+    more = f"{len(refused)} more marked {'is' if len(refused) == 1 else 'are'} left alone."
+    return f"{more} {_grouped(refused, _names)}."
+
+
+def _names(tickets: Sequence[str]) -> str:
+    more = len(tickets) - _NAMED
+    return ", ".join(tickets[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _grouped(refused: Sequence[tuple[str, str]], who: Callable[[Sequence[str]], str]) -> str:
+    """Return why tickets were refused; ``who`` names those that share a fate."""
+    alike: dict[str, list[tuple[str, str]]] = {}
     for ticket, why in refused:
-        named = why if ticket in why else f"{ticket}: {why}"
-        alike.setdefault(named.removeprefix(f"{ticket} is "), []).append(named)
+        said = why if ticket in why else f"{ticket}: {why}"
+        alike.setdefault(_of_several(ticket, said) or said, []).append((ticket, said))
     groups = list(alike.items())
-    words = [drawable(each[0] if len(each) == 1 else f"{len(each)} are {fate}") for fate, each in groups[:_NAMED]]
+    words = [
+        drawable(each[0][1] if len(each) == 1 else f"{who([ticket for ticket, _ in each])} {fate}")
+        for fate, each in groups[:_NAMED]
+    ]
     more = sum(len(each) for _, each in groups[_NAMED:])
     return "; ".join(words) + (f"; and {more} more" if more else "")
+
+
+def _of_several(ticket: str, said: str) -> str:
+    """Return what is said of a ticket as it goes on after several; empty where it cannot."""
+    verb, _, rest = said.removeprefix(f"{ticket} ").partition(" ")
+    return f"{_PLURAL[verb]} {rest}" if said.startswith(f"{ticket} ") and verb in _PLURAL else ""
 
 
 def whom(tickets: Sequence[str]) -> str:

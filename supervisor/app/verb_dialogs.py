@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.app.drafts import Drafts
 from supervisor.app.limits import is_at_limit
-from supervisor.app.orders import Order, Sorted, reasons, report, sort_out, whom
+from supervisor.app.orders import Order, Sorted, left_out, reasons, report, sort_out, whom
 from supervisor.app.screens.confirm import ConfirmScreen
 from supervisor.app.screens.fork import ForkScreen
 from supervisor.app.screens.limits import LimitsScreen
@@ -16,6 +16,7 @@ from supervisor.app.screens.rewind import RewindScreen
 from supervisor.app.screens.start_over import StartOverScreen
 from supervisor.app.screens.tell import TellScreen
 from supervisor.app.undo import undo_of
+from supervisor.app.verb_words import warning
 from supervisor.core.errors import SupervisorError
 from supervisor.core.model import State
 from supervisor.core.rewinds import Source
@@ -65,12 +66,12 @@ class VerbDesk:
         self._port, self._given = port, given
         self._drafts = Drafts(port)
         self._dialogs: dict[Verb, Callable[[Screen[Any], tuple[str, ...], str], VerbDialog]] = {
-            MESSAGE: lambda _, ids, hidden: TellScreen(port, ids, hidden, drafts=self._drafts),
-            BUDGET: lambda _, ids, hidden: LimitsScreen(port, ids, hidden),
-            PRIORITY: lambda _, ids, hidden: PriorityScreen(port, ids, hidden),
-            START_OVER: lambda _, ids, hidden: StartOverScreen(port, ids, hidden),
-            FORK: lambda _, ids, hidden: ForkScreen(port, ids, hidden),
-            REWIND: lambda screen, ids, hidden: RewindScreen(port, ids, hidden, fork=partial(self._fork, screen)),
+            MESSAGE: lambda _, ids, note: TellScreen(port, ids, note, drafts=self._drafts),
+            BUDGET: lambda _, ids, note: LimitsScreen(port, ids, note),
+            PRIORITY: lambda _, ids, note: PriorityScreen(port, ids, note),
+            START_OVER: lambda _, ids, note: StartOverScreen(port, ids, note),
+            FORK: lambda _, ids, note: ForkScreen(port, ids, note),
+            REWIND: lambda screen, ids, note: RewindScreen(port, ids, note, fork=partial(self._fork, screen)),
         }
 
     def give(self, screen: Screen[Any], verb: Verb, tickets: Sequence[TicketSnapshot], hidden: str = "") -> None:
@@ -100,16 +101,17 @@ class VerbDesk:
         hidden: str,
         refused: tuple[tuple[str, str], ...],
     ) -> None:
-        ids = tuple(ticket.id for ticket in tickets)
+        ids, others = tuple(ticket.id for ticket in tickets), left_out(refused)
+        note = _joined(hidden, others)
         send = partial(self.send, screen, refused=refused)
         make = self._dialogs.get(verb)
         if make is not None:
-            screen.app.push_screen(make(screen, ids, hidden), lambda orders: send(orders or ()))
+            screen.app.push_screen(make(screen, ids, note), lambda orders: send(orders or ()))
         elif verb is RESUME and any(map(is_at_limit, tickets)):
-            dialog = LimitsScreen(self._port, ids, hidden, resume=True)
+            dialog = LimitsScreen(self._port, ids, note, resume=True)
             screen.app.push_screen(dialog, lambda orders: send(orders or ()))
         elif hidden or is_asked_first(verb, tickets, len(refused)):
-            words = " ".join(filter(None, (hidden, _warning(verb, tickets), _left_out(len(refused)))))
+            words = _joined(hidden, warning(verb, tickets), others)
             question = ConfirmScreen(f"{verb.label.capitalize()} {whom(ids)}?", words, verb.label)
             screen.app.push_screen(question, lambda yes: send((Order(verb, ids),)) if yes else None)
         else:
@@ -228,34 +230,5 @@ def is_asked_first(verb: Verb, tickets: Sequence[TicketSnapshot], refused: int =
     return len(tickets) + refused > 1 or (verb is CANCEL and tickets[0].holds_slot)
 
 
-def _warning(verb: Verb, tickets: Sequence[TicketSnapshot]) -> str:
-    if verb is RESUME and is_asked_first(verb, tickets):
-        whose = "Its work is" if len(tickets) == 1 else "Finished work among it is"
-        return f"{whose} done: another turn in the same session is paid for."
-    busy = sum(ticket.holds_slot for ticket in tickets)
-    if verb is INTERRUPT and len(tickets) == 1:
-        stops = "Its turn stops." if busy else "It is not at work: it is held back."
-        return f"{stops} It rests as paused, and keeps its session and files."
-    if verb is INTERRUPT:
-        return f"{_stops(busy, len(tickets) - busy)} They rest as paused, and keep their sessions and files."
-    if verb is not CANCEL:
-        return ""
-    if len(tickets) == 1:
-        stops = "It is at work: its turn stops. " if busy else ""
-        return f"{stops}Its session, branch and files stay, and resume takes it up again."
-    work = f"{busy} of them {'is' if busy == 1 else 'are'} at work. " if busy else ""
-    return f"{work}Their sessions, branches and files stay, and resume takes them up again."
-
-
-def _left_out(refused: int) -> str:
-    """Say how many of the marked tickets a verb is not for; empty for none."""
-    return f"{refused} more marked {'is' if refused == 1 else 'are'} left alone." if refused else ""
-
-
-def _stops(busy: int, waiting: int) -> str:
-    """Say what an interrupt does to tickets at work and to those that wait for their turn."""
-    if not busy:
-        return "None of them is at work: they are held back."
-    if not waiting:
-        return "Their turns stop."
-    return f"{busy} at work: {'its turn stops' if busy == 1 else 'their turns stop'}. {waiting} not at work: held back."
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

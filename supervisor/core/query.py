@@ -1,9 +1,11 @@
-"""The language of the filter: a text becomes a test of ticket snapshots, or the words for what is wrong with it. Pure.
+"""The language of the filter: a text becomes a test of tickets, or the words for what is wrong with it. Pure.
 
 A filter is a row of terms, and a ticket has to pass them all. A plain word is looked for in id, title, detail and
 branch; ``field:value`` asks one field (`FIELDS` lists them); ``!`` turns a term round. Names and states may be cut
 short as long as they stay clear, several values are separated by commas, and quotes keep blanks and colons as they are.
 Upper and lower case are the same, and so are ``needs_you``, ``needs-you`` and ``"needs you"``.
+
+``needs:you`` asks what no snapshot tells by itself; ``core.waiting`` says which tickets those are.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from typing import TYPE_CHECKING
 from supervisor.core.model import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from supervisor.core.model import TicketSnapshot
 
-    Test = Callable[[TicketSnapshot], bool]
+    Needs = Container[str]
+    """Ids of the tickets that need the operator."""
+    Test = Callable[[TicketSnapshot, Needs], bool]
     Texts = Callable[[TicketSnapshot], tuple[str | None, ...]]
     Figure = Callable[[TicketSnapshot], float | None]
 
@@ -59,9 +63,14 @@ class Filter:
         """Return whether it can leave anything out."""
         return bool(self.tests)
 
-    def matches(self, ticket: TicketSnapshot) -> bool:
-        """Return whether a ticket passes every term."""
-        return all(test(ticket) for test in self.tests)
+    def matches(self, ticket: TicketSnapshot, needs: Needs) -> bool:
+        """Return whether a ticket passes every term.
+
+        Args:
+            ticket: The ticket as it is now.
+            needs: Ids of the tickets that need the operator, as ``core.waiting`` has them.
+        """
+        return all(test(ticket, needs) for test in self.tests)
 
 
 EVERYTHING = Filter()
@@ -108,7 +117,7 @@ def _test(name: str | None, value: str) -> Test | Unclear | None:
 
 
 def _opposite(test: Test) -> Test:
-    return lambda ticket: not test(ticket)
+    return lambda ticket, needs: not test(ticket, needs)
 
 
 def _begun(typed: str, names: Iterable[str]) -> list[str]:
@@ -136,7 +145,7 @@ def _values(value: str) -> Iterator[str]:
 def _in_texts(texts: Texts, wanted: Iterable[str]) -> Test:
     needles = tuple(map(_folded, wanted))
 
-    def test(ticket: TicketSnapshot) -> bool:
+    def test(ticket: TicketSnapshot, _: Needs) -> bool:
         hay = _folded("\n".join([text[:TEXT_CHARS] for text in texts(ticket) if text]))
         return any(needle in hay for needle in needles)
 
@@ -170,13 +179,13 @@ def _states(asked: Field, value: str) -> Test | Unclear:
                 return Unclear(f'no state "{part}": {", ".join(names)}')
             case several:
                 return _either("state", part, several)
-    return (lambda ticket: ticket.state in wanted) if wanted else Unclear(f"{asked.name}: {', '.join(names)}")
+    return (lambda ticket, _: ticket.state in wanted) if wanted else Unclear(f"{asked.name}: {', '.join(names)}")
 
 
 def _needs(asked: Field, value: str) -> Test | Unclear:
     if not value or not "you".startswith(_folded(value)):
         return Unclear(f"{asked.name}: only {asked.example}")
-    return lambda ticket: ticket.state is State.NEEDS_YOU
+    return lambda ticket, needs: ticket.id in needs
 
 
 # Figures
@@ -191,7 +200,7 @@ def _figures(figure: Figure, unknown: float) -> Callable[[Field, str], Test | Un
             return Unclear(f"{asked.name} takes a number, such as {asked.example}")
         number, compare = float(found["number"]), _COMPARE.get(found["sign"], _same)
 
-        def test(ticket: TicketSnapshot) -> bool:
+        def test(ticket: TicketSnapshot, _: Needs) -> bool:
             known = figure(ticket)
             # Sums of cents are off in the sixteenth digit, which no operator means.
             return compare(unknown if known is None else round(known, 6), number)
@@ -207,7 +216,7 @@ def _same(figure: float, number: float) -> bool:
 
 FIELDS: tuple[Field, ...] = (
     Field("state", "state:running", "In this state; the beginning of the word is enough: state:run,park", _states),
-    Field("needs", "needs:you", "The same as state:needs_you.", _needs),
+    Field("needs", "needs:you", "What needs you, as ! lists it: failed and blocked tickets too.", _needs),
     Field(
         "reason",
         "reason:budget",

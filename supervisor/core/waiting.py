@@ -1,7 +1,8 @@
-"""What needs the operator: the one definition behind every count, the inbox, and the key that goes to the next.
+"""What needs the operator: the one definition behind every count, the inbox, the filter, and the key for the next.
 
 That is each ask that waits, each effect that only the operator can settle, each ticket that stopped for another reason
 or failed, and each queued ticket that comes after one which failed or was cancelled: it will not start by itself.
+A ticket needs the operator if one of these is its own, whatever state it is in.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from supervisor.core.asks import ASK_WHYS
 from supervisor.core.model import State, TicketSnapshot, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from supervisor.core.asks import Ask
     from supervisor.core.board import Board
@@ -33,6 +34,7 @@ class Waiting:
         self._asks: tuple[Ask, ...] = ()
         self._effects: tuple[EffectView, ...] = ()
         self._sorted_out = (-1, -1, -1)
+        self._ids: frozenset[str] = frozenset()
         self._others: tuple[TicketSnapshot, ...] = ()
 
     @property
@@ -48,21 +50,20 @@ class Waiting:
         return self._effects
 
     @property
+    def ids(self) -> frozenset[str]:
+        """Which tickets need the operator; the same object as long as they are the same."""
+        self._sort_out()
+        return self._ids
+
+    @property
     def tickets(self) -> list[TicketSnapshot]:
         """All tickets that need the operator: first what needs an answer, then failures, then what is blocked."""
-        return sorted(
-            (ticket for ticket in self._board.rows() if self.needs(ticket)),
-            key=lambda t: (t.state is State.QUEUED, t.state is State.FAILED, t.last_activity or 0.0),
-        )
+        return _in_order(ticket for ticket in self._board.rows() if self.needs(ticket))
 
     @property
     def others(self) -> tuple[TicketSnapshot, ...]:
         """The tickets that need the operator, but for none of these asks and effects; in the order of `tickets`."""
-        now = (self._board.tickets_version, self._board.asks_version, self._board.effects_version)
-        if now != self._sorted_out:
-            self._sorted_out = now
-            asking = {ask.ticket for ask in self.asks}
-            self._others = tuple(ticket for ticket in self.tickets if not self._is_asked_for(ticket, asking))
+        self._sort_out()
         return self._others
 
     @property
@@ -72,7 +73,7 @@ class Waiting:
 
     def needs(self, ticket: TicketSnapshot) -> bool:
         """Return whether a ticket needs the operator."""
-        return ticket.state in _STOPPED or self.blocker(ticket) is not None
+        return ticket.id in self.ids
 
     def blocker(self, ticket: TicketSnapshot) -> TicketSnapshot | None:
         """Return the failed or cancelled ticket that keeps a queued one from starting; None where nothing does."""
@@ -114,6 +115,18 @@ class Waiting:
             self._asks = tuple(ask for ask in self._board.asks() if ask.waits)
             self._effects = tuple(view for view in self._board.effects() if view.waits)
 
+    def _sort_out(self) -> None:
+        now = (self._board.tickets_version, self._board.asks_version, self._board.effects_version)
+        if now == self._sorted_out:
+            return
+        self._sorted_out = now
+        asking = {ask.ticket for ask in self.asks}
+        held = [t for t in self._board.rows() if t.state in _STOPPED or self.blocker(t) is not None]
+        self._others = tuple(_in_order(t for t in held if not self._is_asked_for(t, asking)))
+        ids = asking | {view.record.ticket for view in self.effects} | {ticket.id for ticket in held}
+        if ids != self._ids:
+            self._ids = frozenset(ids)
+
     def _is_asked_for(self, ticket: TicketSnapshot, asking: set[str]) -> bool:
         """Return whether what a ticket waits for is one of the asks or effects."""
         if ticket.state is not State.NEEDS_YOU:
@@ -127,3 +140,8 @@ class Waiting:
         while ticket.parent is not None and ticket.parent in self._board:
             ticket = self._board[ticket.parent]
             yield ticket.id
+
+
+def _in_order(tickets: Iterable[TicketSnapshot]) -> list[TicketSnapshot]:
+    """Return tickets in the order in which the operator is told of them."""
+    return sorted(tickets, key=lambda t: (t.state is State.QUEUED, t.state is State.FAILED, t.last_activity or 0.0))

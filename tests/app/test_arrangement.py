@@ -126,7 +126,7 @@ def test_a_hidden_ticket_that_stays_hidden_moves_nothing() -> None:
 def test_nothing_is_matched_or_sorted_again_without_need() -> None:
     tested: list[str] = []
 
-    def test(ticket: TicketSnapshot) -> bool:
+    def test(ticket: TicketSnapshot, _: object) -> bool:
         tested.append(ticket.id)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from supervisor.app.screens.tell import TellScreen
 from supervisor.core import events as ev
 from supervisor.core.errors import SupervisorError
 from supervisor.core.model import State, Why
+from tests.screens.ask_scenes import asking
 from tests.screens.dialog_scenes import TICKET, Library, at_rest
 from tests.screens.scenes import HOSTILE, NOW, Story, busy
 
@@ -231,7 +233,80 @@ async def test_hidden_tickets_are_named_in_the_dialog(open_app: Opener) -> None:
         await stage.until(lambda: "The filter hides 1 of them: 001-rounding." in dialog(stage))
 
 
+async def test_a_ticket_that_is_cancelled_while_a_message_is_written_gets_nothing(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await stage.pilot.press("space", "space", "m")
+        stage.board.apply(ev.StateChanged("001-rounding", NOW, State.CANCELLED))
+        await stage.until(lambda: "1 is cancelled by now and gets nothing." in dialog(stage))
+
+
+# Whom it is not for
+
+
+@pytest.mark.parametrize(
+    ("key", "title", "left"),
+    [
+        ("m", "Message to 9 tickets", "2 more marked are left alone. 002-images is done: finished work is begun"),
+        ("P", "Priority of 9 tickets", "2 more marked are left alone. 002-images is done: it does not wait for its"),
+        (
+            "r",
+            "Raise the limit and resume: 4 tickets",
+            "7 more marked are left alone. 001-rounding, 001-rounding.2 are",
+        ),
+        ("i", "Interrupt 5 tickets?", "6 more marked are left alone. 002-images is done: there is nothing to"),
+        ("x", "Cancel 9 tickets?", "2 more marked are left alone. 002-images is done already; 009-legacy is cancelled"),
+        (
+            "R",
+            "Start 5 tickets over?",
+            "6 more marked are left alone. 001-rounding, 001-rounding.2 are running: interru",
+        ),
+    ],
+)
+async def test_every_dialog_for_several_says_whom_it_is_not_for(
+    open_app: Opener, key: str, title: str, left: str
+) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await stage.pilot.press("asterisk", key)
+        await stage.until(lambda: title in dialog(stage))
+        assert left in dialog(stage)
+        assert stage.port.submitted == []
+
+
+async def test_a_budget_for_several_is_for_all_of_them(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await stage.pilot.press("asterisk", "b")
+        await stage.until(lambda: "Budget of 11 tickets" in dialog(stage))
+        assert "left alone" not in dialog(stage)
+
+
+async def test_of_several_marked_one_that_takes_a_message_is_written_to_alone(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await on(stage, "009-legacy", "space")
+        await on(stage, TICKET, "space", "m", *typed("go"))
+        assert f"Message to {TICKET}" in dialog(stage)
+        assert "1 more marked is left alone. 009-legacy is cancelled: resume it first." in dialog(stage)
+        await stage.pilot.press("ctrl+s")
+        assert given(stage) == [("message", (TICKET,), {"text": "go", "now": False})]
+
+
 # Limits
+
+
+async def test_the_keys_say_what_enter_does_in_each_field(open_app: Opener) -> None:
+    async with open_app(busy(), size=SMALL) as stage:
+        await on(stage, "001-rounding", "b")
+        await stage.until(lambda: "enter next ctrl+s set esc leave" in dialog(stage))
+        await stage.pilot.press("enter")
+        await stage.until(lambda: "enter set esc leave" in dialog(stage))
+        await stage.pilot.press("tab")
+        await stage.until(lambda: "enter set esc leave" in dialog(stage))
+        await stage.pilot.press("tab")
+        await stage.until(lambda: "enter next ctrl+s set esc leave" in dialog(stage))
+        await stage.pilot.press("escape")
+        await on(stage, "007-tax", "r")
+        await stage.until(lambda: "enter next ctrl+s raise and resume esc leave" in dialog(stage))
+        await stage.pilot.press("enter")
+        await stage.until(lambda: "enter raise and resume esc leave" in dialog(stage))
 
 
 async def test_a_budget_shows_what_there_is_and_takes_a_sum(open_app: Opener) -> None:
@@ -264,7 +339,7 @@ async def test_a_budget_can_be_told_in_several_ways(open_app: Opener, words: str
     [
         ("lots", '"lots" is no sum'),
         ("nan", '"budget_usd" must be a number'),
-        ("99999999", '"budget_usd" must be between'),
+        ("99999999", '"budget_usd" must be at most 1000000'),
         ("", "say a sum, as in 2.50 or +1"),
     ],
 )
@@ -412,6 +487,34 @@ async def test_starting_over_says_what_is_lost_and_what_stays(open_app: Opener) 
         assert given(stage) == [("start-over", (TICKET,), {})]
 
 
+async def test_a_fork_that_starts_over_says_what_it_goes_back_to(open_app: Opener) -> None:
+    board = at_rest()
+    board.apply(ev.StateChanged("001-rounding.2", NOW, State.PAUSED))
+    async with open_app(board, size=SMALL) as stage:
+        stage.port.reader = Library(base="how they were when it was [/] forked\x1b")
+        await on(stage, "001-rounding.2", "R")
+        await stage.until(lambda: "Files go back to how they were when it was [/] forked␛: 3 files" in dialog(stage))
+        assert "What was said since the fork is left behind (1 try, 0 turns): the agent begins again" in dialog(stage)
+        assert "where it was forked" in dialog(stage)
+        assert "the base" not in dialog(stage)
+
+
+async def test_nothing_is_said_of_where_files_go_before_that_is_known(open_app: Opener) -> None:
+    async with open_app(at_rest(), size=SMALL) as stage:
+        stage.port.reader = Library(gate=asyncio.Event())
+        await on(stage, TICKET, "R")
+        assert "Files go back to what it began with: reading …" in dialog(stage)
+        stage.port.reader.gate.set()
+        await stage.until(lambda: "Files go back to how they were at the beginning: 3 files" in dialog(stage))
+
+
+async def test_several_that_start_over_go_back_each_to_its_own_beginning(open_app: Opener) -> None:
+    async with open_app(at_rest(), size=SMALL) as stage:
+        await on(stage, TICKET, "space")
+        await on(stage, "007-tax", "space", "R")
+        assert "The files of each go back to what it began with." in dialog(stage)
+
+
 async def test_starting_over_can_be_done_without_knowing_the_files(open_app: Opener) -> None:
     async with open_app(at_rest(), size=SMALL) as stage:
         stage.port.reader = Library(fault=SupervisorError("git [/] failed"))
@@ -447,6 +550,18 @@ async def test_a_cancel_asks_only_where_something_is_at_work(open_app: Opener) -
         assert len(stage.port.submitted) == 1
         await stage.pilot.press("x", "enter")
         assert stage.port.submitted[1:] == [("cancel", ("001-rounding",))]
+
+
+async def test_who_waits_for_an_answer_is_not_at_work(open_app: Opener) -> None:
+    board = asking()
+    board.apply(ev.StateChanged("005-topics", NOW, State.PAUSED))
+    async with open_app(board, size=SMALL) as stage:
+        await stage.pilot.press("asterisk", "x")
+        words = "1 at work, 4 waiting for you, 1 not at work. Turns under way stop."
+        await stage.until(lambda: words in dialog(stage))
+        await stage.pilot.press("escape", "asterisk")
+        await on(stage, "003-docs", "x")
+        await stage.until(lambda: "It waits for you: its turn stops." in dialog(stage))
 
 
 async def test_several_are_reported_ticket_by_ticket(open_app: Opener) -> None:

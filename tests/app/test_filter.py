@@ -11,6 +11,7 @@ from textual.widgets import Input
 from supervisor.core import events as ev
 from supervisor.core.model import State
 from supervisor.core.ordering import Group, Sort
+from tests.screens.dialog_scenes import at_rest
 from tests.screens.scenes import NOW, busy, calm, crowd, empty, hostile
 
 if TYPE_CHECKING:
@@ -283,6 +284,30 @@ async def test_a_ticket_that_starts_to_match_comes_with_the_next_move(open_app: 
         stage.frame()
         assert listed(stage) == ["001-rounding", "002-images"]
         await stage.until(lambda: "2 of 11" in stage.text())
+
+
+async def test_what_needs_you_is_what_is_counted_and_what_n_goes_to(open_app: Opener) -> None:
+    async with open_app(at_rest()) as stage:
+        stage.board.apply(ev.TicketAdded("011-after", NOW, "Waits for the docs", 20, after=("008-docs",)))
+        stage.frame()
+        await stage.pilot.press("slash", *"needs:you", "enter", "home")
+        assert listed(stage) == ["003-deploy", "005-export", "007-tax", "008-docs", "010-mail", "011-after"]
+        assert "6 of 12" in stage.text()
+        assert "! needs you 6" in stage.text()
+        seen = [stage.screen.table.cursor_ticket]
+        for _ in listed(stage)[1:]:
+            await stage.pilot.press("n")
+            seen.append(stage.screen.table.cursor_ticket)
+        assert seen == listed(stage)
+
+
+async def test_a_ticket_that_is_blocked_from_now_on_comes_with_the_next_move(open_app: Opener) -> None:
+    async with open_app(busy()) as stage:
+        await stage.pilot.press("slash", *"needs:you", "enter")
+        stage.board.apply(ev.StateChanged("001-rounding", NOW, State.CANCELLED))
+        stage.clock.now += 2
+        stage.frame()
+        assert listed(stage) == ["003-deploy", "007-tax", "008-docs", "006-cart"]
 
 
 async def test_no_tickets_at_all(open_app: Opener) -> None:

@@ -9,15 +9,16 @@ import pytest
 from supervisor.app.limits import facts, facts_of_many, higher_budget, higher_turns, outcome, suggested, told_limits
 from supervisor.app.lookup import Lookup
 from supervisor.app.messages import fate
-from supervisor.app.orders import Order, Sorted, reasons, report, sort_out
+from supervisor.app.orders import Order, Sorted, left_out, reasons, report, sort_out
 from supervisor.app.stays import staying
+from supervisor.app.verb_words import warning
 from supervisor.core.budget import MIN_CAP_USD, attempt_cap
 from supervisor.core.changes import ChangeKind, Changes, FileChange, LeftOut
 from supervisor.core.effects import EffectState
 from supervisor.core.model import State, TicketSnapshot, Why
 from supervisor.core.rewinds import RewindPreview, Source
 from supervisor.core.verb_args import BadArgs
-from supervisor.core.verbs import BUDGET, INTERRUPT, VERBS
+from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, RESUME, START_OVER, VERBS, Verb
 from tests.screens.effect_scenes import record, view
 from tests.screens.scenes import HOSTILE, Story, busy
 from widgets.cells import joined, width_of
@@ -110,6 +111,69 @@ def test_what_becomes_of_a_message_to_several() -> None:
         "1 has an agent at work, which gets it when its turn ends; 2 rest and go on with it; "
         "1 waits for its turn and begins with it."
     )
+
+
+def test_an_agent_that_waits_is_not_at_work_and_a_cancelled_ticket_gets_nothing() -> None:
+    states = (State.RUNNING, State.NEEDS_YOU, State.CANCELLED)
+    assert fate([TicketSnapshot(state, state=state, live=state is not State.CANCELLED) for state in states]) == (
+        "1 has an agent at work, which gets it when its turn ends; "
+        "1 has an agent that waits for you, which gets it when its turn ends; 1 is cancelled by now and gets nothing."
+    )
+    assert fate([TicketSnapshot("1", state=State.CANCELLED)]).endswith("resume it first, it takes no message.")
+
+
+RUNS, ASKS, STOPS, QUEUES = (
+    TicketSnapshot("1", state=State.RUNNING, live=True),
+    TicketSnapshot("2", state=State.NEEDS_YOU, why=Why.QUESTION, live=True),
+    TicketSnapshot("3", state=State.NEEDS_YOU, why=Why.LIMIT),
+    TicketSnapshot("4"),
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "tickets", "words"),
+    [
+        (CANCEL, [RUNS, ASKS, STOPS, QUEUES], "1 at work, 2 waiting for you, 1 not at work. Turns under way stop. T"),
+        (CANCEL, [ASKS, ASKS], "2 waiting for you. Turns under way stop. T"),
+        (CANCEL, [STOPS, QUEUES, QUEUES], "1 waiting for you, 2 not at work. Their sessions"),
+        (CANCEL, [QUEUES, QUEUES], "2 not at work. Their sessions"),
+        (CANCEL, [RUNS], "It is at work: its turn stops. Its session"),
+        (CANCEL, [ASKS], "It waits for you: its turn stops. Its session"),
+        (CANCEL, [STOPS], "Its session"),
+        (
+            INTERRUPT,
+            [RUNS, ASKS, QUEUES],
+            "1 at work, 1 waiting for you: their turns stop. 1 not at work: held back. T",
+        ),
+        (INTERRUPT, [ASKS, QUEUES], "1 waiting for you: its turn stops. 1 not at work: held back. They"),
+        (INTERRUPT, [RUNS, ASKS], "1 at work, 1 waiting for you: their turns stop. They"),
+        (INTERRUPT, [RUNS, RUNS], "Their turns stop. They"),
+        (INTERRUPT, [QUEUES, QUEUES], "None of them is at work: they are held back. They"),
+        (INTERRUPT, [RUNS], "Its turn stops. It rests"),
+        (INTERRUPT, [ASKS], "It waits for you: its turn stops. It rests"),
+        (INTERRUPT, [QUEUES], "It is not at work: it is held back. It rests"),
+        (RESUME, [STOPS], ""),
+        (START_OVER, [STOPS], ""),
+    ],
+)
+def test_what_is_at_work_what_waits_and_what_does_neither(
+    verb: Verb, tickets: list[TicketSnapshot], words: str
+) -> None:
+    said = warning(verb, tickets)
+    assert said.startswith(words)
+    assert bool(said) is bool(words)
+
+
+def test_who_is_left_alone_is_named_with_the_reason() -> None:
+    assert left_out(()) == ""
+    assert left_out((("1", "1 is done: no"),)) == "1 more marked is left alone. 1 is done: no."
+    refused = (*((f"{n}", f"{n} is done: no") for n in range(6)), ("x\x1b", "x\x1b has not begun: there is nothing"))
+    assert left_out(refused) == (
+        "7 more marked are left alone. 0, 1, 2 and 3 more are done: no; x␛ has not begun: there is nothing."
+    )
+    queued = tuple((f"{n}", f"{n} has not begun: nothing") for n in range(2))
+    assert left_out(queued) == "2 more marked are left alone. 0, 1 have not begun: nothing."
+    assert reasons(queued) == "2 have not begun: nothing"
 
 
 def test_orders_are_sorted_ticket_by_ticket() -> None:

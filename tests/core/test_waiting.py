@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from supervisor.core.model import State, Why
-from tests.screens.ask_scenes import AUDIENCE, ask, asking, question
-from tests.screens.effect_scenes import stuck
-from tests.screens.scenes import NOW, Story
+from supervisor.core.query import Filter, parse
+from tests.screens.ask_scenes import AUDIENCE, ask, asking, question, stopped
+from tests.screens.effect_scenes import nothing_waits, stuck
+from tests.screens.scenes import NOW, Story, busy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.core.board import Board
 
 
 def chain(blocker: State) -> Story:
@@ -81,3 +89,36 @@ def test_asks_and_effects_count_each_and_their_tickets_not_again() -> None:
     assert not {view.record.ticket for view in board.waiting.effects} & {
         t.id for t in board.waiting.others if t.why is Why.UNRESOLVED_EFFECT
     }
+
+
+@pytest.mark.parametrize("scene", [asking, busy, nothing_waits, stopped, stuck, lambda: chain(State.FAILED).board])
+def test_what_is_counted_what_is_gone_to_and_what_the_filter_leaves_are_the_same(scene: Callable[[], Board]) -> None:
+    board = scene()
+    waiting, only = board.waiting, parse("needs:you")
+    assert isinstance(only, Filter)
+    counted = [
+        *(ask.ticket for ask in waiting.asks),
+        *(view.record.ticket for view in waiting.effects),
+        *(ticket.id for ticket in waiting.others),
+    ]
+    assert board.totals().needs_you == len(counted)
+    assert {ticket.id for ticket in board if waiting.needs(ticket)} == set(counted)
+    assert {ticket.id for ticket in board if only.matches(ticket, waiting.ids)} == set(counted)
+    assert {ticket.id for ticket in waiting.tickets} == set(counted)
+
+
+def test_whose_effect_waits_needs_the_operator_whatever_it_does_itself() -> None:
+    board = stuck()
+    assert board["010-mail"].state is State.STARTING
+    assert board.waiting.needs(board["010-mail"])
+    assert not board.waiting.needs(board["001-rounding"])
+    assert "010-mail" not in {ticket.id for ticket in board.waiting.others}
+
+
+def test_the_tickets_are_the_same_object_as_long_as_they_are_the_same() -> None:
+    story = chain(State.FAILED)
+    before = story.board.waiting.ids
+    story.move("001", State.FAILED, detail="once more")
+    assert story.board.waiting.ids is before
+    story.move("001", State.QUEUED)
+    assert story.board.waiting.ids == frozenset()

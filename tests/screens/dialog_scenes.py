@@ -70,6 +70,8 @@ class Library:
     fault: SupervisorError | None = None
     """Raised instead of every answer."""
     refusal: str = ""
+    base: str = "how they were at the beginning"
+    """Where starting over goes back to."""
     gate: asyncio.Event | None = None
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """The dry runs that were asked for: ticket, where to, and source."""
@@ -98,7 +100,8 @@ class Library:
         """Return a dry run."""
         self.asked.append((ticket, to, source.value))
         await self._wait()
-        return replace(preview(to, source), refusal=self.refusal)
+        found = replace(preview(to, source), refusal=self.refusal)
+        return replace(found, to=self.base) if source is Source.BASE else found
 
     async def setting(self, _: str) -> str:
         """Return nothing: no draft was left by an earlier run."""

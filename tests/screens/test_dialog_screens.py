@@ -30,6 +30,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param("001-rounding", (80, 24), ["m", *"Leave", "space", *"it."], id="message-80x24"),
         pytest.param("001-rounding", (120, 40), ["space", "space", "m"], id="message-marked-120x40"),
+        pytest.param("001-rounding", (80, 24), ["asterisk", "m"], id="message-left-out-80x24"),
         pytest.param("001-rounding", (80, 24), ["b", "full_stop", "5", "x"], id="budget-refused-80x24"),
         pytest.param("007-tax", (80, 24), ["r"], id="raise-80x24"),
         pytest.param("006-cart", (80, 24), ["P", "plus"], id="priority-80x24"),

@@ -31,19 +31,20 @@ class VerbDialog(ModalScreen[tuple[Order, ...]]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", show=False), CONFIRM]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 
-    def __init__(self, port: BatchPort, tickets: Sequence[str], hidden: str = "") -> None:
+    def __init__(self, port: BatchPort, tickets: Sequence[str], note: str = "") -> None:
         """Prepare the dialog.
 
         Args:
             port: The batch.
             tickets: Ids, at least one.
-            hidden: Which of them the operator does not see, in words that are safe to draw; empty for none.
+            note: What the operator might not expect of whom it is for: which tickets they do not see, and which of the
+                marked ones are left alone. Safe to draw; empty for nothing.
         """
         super().__init__()
         self.port = port
         self.tickets = tuple(tickets)
-        self._hidden = Static(hidden, classes="warning", markup=False)
-        self._hidden.display = bool(hidden)
+        self._note = Static(note, classes="warning", markup=False)
+        self._note.display = bool(note)
         self._missing = Static("", id="missing", markup=False)
         self._missing.display = False
 

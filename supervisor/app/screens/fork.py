@@ -54,10 +54,10 @@ class ForkScreen(VerbDialog):
     """Begins another ticket from this one, which goes on by itself."""
 
     def __init__(
-        self, port: BatchPort, tickets: Sequence[str], hidden: str = "", *, before: Checkpoint | None = None
+        self, port: BatchPort, tickets: Sequence[str], note: str = "", *, before: Checkpoint | None = None
     ) -> None:
         """Prepare the dialog; it begins at the place before a prompt if one is given."""
-        super().__init__(port, tickets, hidden)
+        super().__init__(port, tickets, note)
         self._before = before
         self._place: str | None = None
         """The place that the other fields follow."""
@@ -75,7 +75,7 @@ class ForkScreen(VerbDialog):
         """Lay out the places on the left and the child on the right."""
         yield frame(
             title(f"Fork {whom(self.tickets)}: another ticket that begins here, while this one goes on"),
-            self._hidden,
+            self._note,
             columns(
                 (heading(CUTS), self._list, self._words),
                 (

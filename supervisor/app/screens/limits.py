@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual import on
+from textual import events, on
 from textual.widgets import Input, Static
 
 from supervisor.app.limits import facts, facts_of_many, is_at_limit, outcome, suggested, told_limits
@@ -12,6 +12,7 @@ from supervisor.app.orders import Order, reasons, sort_out, whom
 from supervisor.app.screens.dialog import VerbDialog, button, buttons, field, frame, keys, title
 from supervisor.core.verb_args import BadArgs
 from supervisor.core.verbs import BUDGET, RESUME
+from widgets.cells import drawable
 from widgets.words_input import WordsInput
 
 if TYPE_CHECKING:
@@ -26,35 +27,42 @@ if TYPE_CHECKING:
 class LimitsScreen(VerbDialog):
     """Takes a budget and a number of turns; lets the tickets go on afterwards if it was opened for that."""
 
-    def __init__(self, port: BatchPort, tickets: Sequence[str], hidden: str = "", *, resume: bool = False) -> None:
+    def __init__(self, port: BatchPort, tickets: Sequence[str], note: str = "", *, resume: bool = False) -> None:
         """Prepare the dialog; with ``resume`` for tickets of which some have reached a limit."""
-        super().__init__(port, tickets, hidden)
+        super().__init__(port, tickets, note)
         self._resume = resume
         budget, turns = suggested(self._limited()) if resume else ("", "")
         self._budget = WordsInput(budget, id="budget", compact=True, placeholder="2.50, +1 or none")
         self._turns = WordsInput(turns, id="turns", compact=True, placeholder="as it is")
+        self._does = "raise and resume" if resume else "set"
         self._facts, self._outcome = Static("", markup=False), Static("", classes="outcome", markup=False)
+        self._keys = keys("")
 
     def compose(self) -> ComposeResult:
         """Say how things stand, and take what is to change."""
         name = whom(self.tickets)
         words = f"Raise the limit and resume: {name}" if self._resume else f"Budget of {name}"
-        does = "raise and resume" if self._resume else "set"
         yield frame(
             title(words),
             self._facts,
-            self._hidden,
+            self._note,
             field("new budget", self._budget),
             field("most turns", self._turns),
             self._outcome,
             self._missing,
-            buttons(button(does, "confirm")),
-            keys(f"enter  next, then {does}    esc  leave"),
+            buttons(button(self._does, "confirm")),
+            self._keys,
         )
 
     def on_mount(self) -> None:
         """Begin with what is most likely to change."""
         (self._turns if self._turns.value and not self._budget.value else self._budget).focus()
+
+    @on(events.DescendantFocus)
+    def _show_keys(self) -> None:
+        """Say what enter does where the operator is now."""
+        enter = f"enter  next    ctrl+s  {self._does}" if self._budget.has_focus else f"enter  {self._does}"
+        self._keys.update(f"{enter}    esc  leave")
 
     def show(self) -> None:
         """Say how things stand."""
@@ -84,7 +92,8 @@ class LimitsScreen(VerbDialog):
     def _outcome_words(self, told: dict[str, Any]) -> str:
         limited = self._limited()
         if len(limited) == 1:
-            return f"It will have: {outcome(limited[0], told)}"
+            who = "It" if self.only is not None else drawable(limited[0].id)
+            return f"{who} will have: {outcome(limited[0], told)}"
         found = sort_out(self.board, self._order(told))
         if limited and not found.accepted:
             raise BadArgs(reasons(found.refused))

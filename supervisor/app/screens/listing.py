@@ -57,7 +57,7 @@ class ListingScreen(Screen[None]):
     def show_list(self) -> None:
         """Draw the table and the line above it."""
         now, listed = self._clock(), self.arrangement
-        listed.update(self.port.board.rows(), now)
+        listed.update(self.port.board.rows(), now, self.port.board.waiting.ids)
         self.table.show(listed.rows, now, listed.shape)
         words = status(len(listed.rows), listed.total, listed.filter, listed.sort, listed.group)
         self.filter_bar.show(words, is_plain=listed.is_plain)

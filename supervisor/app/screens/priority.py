@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class PriorityScreen(VerbDialog):
     """Takes a whole number; higher starts earlier."""
 
-    def __init__(self, port: BatchPort, tickets: Sequence[str], hidden: str = "") -> None:
-        super().__init__(port, tickets, hidden)
+    def __init__(self, port: BatchPort, tickets: Sequence[str], note: str = "") -> None:
+        super().__init__(port, tickets, note)
         self._number = NumberInput(self.targets[0].priority, id="priority")
         self._meaning = Static("", classes="outcome", markup=False)
 
@@ -34,7 +34,7 @@ class PriorityScreen(VerbDialog):
         """Take the number, and say what it leads to."""
         yield frame(
             title(f"Priority of {whom(self.tickets)}"),
-            self._hidden,
+            self._note,
             field("priority", self._number, button("−", "add(-1)"), button("+", "add(1)")),
             self._meaning,
             self._missing,

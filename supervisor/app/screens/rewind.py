@@ -46,7 +46,7 @@ class RewindScreen(VerbDialog):
         self,
         port: BatchPort,
         tickets: Sequence[str],
-        hidden: str = "",
+        note: str = "",
         *,
         fork: Callable[[str, Checkpoint], None],
         at: str = "",
@@ -56,11 +56,11 @@ class RewindScreen(VerbDialog):
         Args:
             port: The batch.
             tickets: The ticket's id, alone.
-            hidden: As for every dialog.
+            note: As for every dialog.
             fork: Opens the dialog for a fork from before a prompt.
             at: Uuid of the prompt to begin with; empty for the last one.
         """
-        super().__init__(port, tickets, hidden)
+        super().__init__(port, tickets, note)
         self._open_fork, self._at = fork, at
         self._points: tuple[Checkpoint, ...] = ()
         self._changed: dict[str, Changes] = {}
@@ -79,7 +79,7 @@ class RewindScreen(VerbDialog):
         """Lay out list and dry run."""
         yield frame(
             title(f"Take the files of {whom(self.tickets)} back to before a prompt"),
-            self._hidden,
+            self._note,
             columns((heading(CHECKPOINTS), self._list), (self._source, self._page)),
             self._missing,
             self._hint,

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from supervisor.app.ports import BatchPort
     from supervisor.core.model import TicketSnapshot
 
-_READING = "Files go back to the base: reading …"
-_MANY = "Their files go back to the base. A snapshot of each is kept: u brings them back, but not the conversation."
+_READING = "Files go back to what it began with: reading …"
+_MANY = (
+    "The files of each go back to what it began with. A snapshot of them is kept: u brings them back, "
+    "but not the conversation."
+)
 
 
 class StartOverScreen(VerbDialog):
@@ -35,8 +38,8 @@ class StartOverScreen(VerbDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "confirm", "Start over", show=False)]
 
-    def __init__(self, port: BatchPort, tickets: Sequence[str], hidden: str = "") -> None:
-        super().__init__(port, tickets, hidden)
+    def __init__(self, port: BatchPort, tickets: Sequence[str], note: str = "") -> None:
+        super().__init__(port, tickets, note)
         self._talk, self._effects = Static("", classes="part", markup=False), Static("", classes="part", markup=False)
         self._files = Static(_READING if len(self.tickets) == 1 else _MANY, classes="part", markup=False)
         self._preview: Lookup[RewindPreview] = Lookup(port, self._read)
@@ -46,7 +49,7 @@ class StartOverScreen(VerbDialog):
         """Say what happens."""
         yield frame(
             title(f"Start {whom(self.tickets)} over?"),
-            self._hidden,
+            self._note,
             self._talk,
             self._files,
             self._effects,
@@ -76,10 +79,12 @@ class StartOverScreen(VerbDialog):
 
     def _read(self, found: RewindPreview | SupervisorError) -> None:
         if isinstance(found, SupervisorError):
-            self._files.update(f"Files go back to the base. What changes is not known: {drawable(str(found))}")
+            words = f"Files go back to what it began with. What changes is not known: {drawable(str(found))}"
+            self._files.update(words)
             return
         names = named([change.path for change in found.changes.files])
-        words = f"Files go back to the base: {changes_words(found.changes)}{f' ({names})' if names else ''}."
+        changes = f"{changes_words(found.changes)}{f' ({names})' if names else ''}"
+        words = f"Files go back to {drawable(found.to)}: {changes}."
         self._files.update(f"{words} A snapshot of them is kept: u brings them back, but not the conversation.")
         self.refuse(found.refusal)
 
@@ -91,6 +96,13 @@ class StartOverScreen(VerbDialog):
 def _lost(tickets: Sequence[TicketSnapshot]) -> str:
     tries, turns = sum(t.attempts for t in tickets), sum(t.turns for t in tickets)
     spent = money(sum(t.spent_usd for t in tickets), estimated=any(t.estimated_usd for t in tickets))
-    whose = "The conversation is left behind" if len(tickets) == 1 else "Their conversations are left behind"
-    work = f"{tries} {'try' if tries == 1 else 'tries'}, {turns} turn{'' if turns == 1 else 's'}"
-    return f"{whose} ({work}): the agent begins again and knows nothing of it. The {spent} spent so far stays spent."
+    work = f"({tries} {'try' if tries == 1 else 'tries'}, {turns} turn{'' if turns == 1 else 's'})"
+    forks = [ticket for ticket in tickets if ticket.parent is not None]
+    if len(tickets) > 1:
+        where = ", forks where they were forked," if forks else ""
+        words = f"Their conversations are left behind {work}: the agents begin again{where} and know nothing of it."
+    elif forks:
+        words = f"What was said since the fork is left behind {work}: the agent begins again where it was forked."
+    else:
+        words = f"The conversation is left behind {work}: the agent begins again and knows nothing of it."
+    return f"{words} The {spent} spent so far stays spent."

@@ -33,12 +33,12 @@ class TellScreen(VerbDialog):
         self,
         port: BatchPort,
         tickets: Sequence[str],
-        hidden: str = "",
+        note: str = "",
         *,
         drafts: Drafts,
     ) -> None:
         """Prepare the dialog; ``drafts`` holds what was written before, and will hold what is not sent."""
-        super().__init__(port, tickets, hidden)
+        super().__init__(port, tickets, note)
         self._drafts = drafts
         self._reading: Lookup[str] | None = None
         self.area = WordsArea("", id="message")
@@ -51,7 +51,7 @@ class TellScreen(VerbDialog):
         yield frame(
             title(f"Message to {whom(self.tickets)}"),
             self._fate,
-            self._hidden,
+            self._note,
             self.area,
             self._missing,
             buttons(self._send, self._send_now),
