@@ -15,7 +15,7 @@ from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.intake import added
 from supervisor.core.model import BatchTotals
 from supervisor.core.usage import Prices
-from supervisor.engine import forking, settling
+from supervisor.engine import belonging, forking, settling
 from supervisor.engine.context import Engine, Launch
 from supervisor.engine.desk import EffectDesk, Ruling
 from supervisor.engine.effects import EffectRunner, secrets_of
@@ -214,7 +214,7 @@ async def open_batch(
     Raises:
         LockedError: another supervisor has this state directory.
         DamagedError: the database is damaged or gone.
-        StoreError: the database cannot be used.
+        StoreError: the database cannot be used, or is another batch's.
     """
     async with AsyncExitStack() as stack:
         lock = BatchLock(state_dir / "lock")
@@ -223,6 +223,7 @@ async def open_batch(
         store = TicketStore(state_dir / "state.db")
         await store.open()
         stack.push_async_callback(_close, store)
+        await belonging.take(store, spec)
         group = await stack.enter_async_context(task_group())  # effects outlive agents, and the pool
         engine = await _engine(spec, state_dir, launch, store, group)
         if adjust is not None:
