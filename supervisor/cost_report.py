@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from supervisor.core import costs
 from supervisor.core.errors import SupervisorError
 from supervisor.core.text import safe_line
+from supervisor.engine.belonging import BATCH, refuse_to_read
 from supervisor.engine.request_fields import find_name
-from supervisor.report import usd
+from supervisor.report import CUT_OFF, is_cut_off, is_running, usd
 from supervisor.store.glance import glance
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ def cost_report(spec: BatchSpec, state_dir: Path, name: str | None = None) -> Da
         name: only the lineage of this ticket, by its id or how that begins; None for all.
 
     Raises:
-        StoreError: the database cannot be read.
+        StoreError: the database cannot be read, or is another batch's.
         NoSuchTicket: there is no such ticket.
     """
+    running = is_running(state_dir)
     with glance(state_dir) as seen:
         tickets = seen.tickets()
+        refuse_to_read(seen.setting(BATCH), tickets, spec, state_dir)
         families = costs.lineages(tickets)
         if name is not None:
             ident = find_ticket(name, tickets)
@@ -63,39 +66,41 @@ def cost_report(spec: BatchSpec, state_dir: Path, name: str | None = None) -> Da
             "estimated_usd": usd(sum(t.estimated_usd for t in tickets)),
             "budget_usd": spec.budget_usd,
             "overshoot_usd": _over(sum(t.spent_usd for t in tickets), spec.budget_usd),
-            "lineages": [_lineage(family, seen) for family in families],
+            "lineages": [_lineage(family, seen, running) for family in families],
         }
 
 
-def _lineage(family: costs.Lineage, seen: Glance) -> Data:
+def _lineage(family: costs.Lineage, seen: Glance, running: bool) -> Data:
     return {
         "root": family.root,
         "spent_usd": usd(family.spent_usd),
-        "tickets": [_ticket(ticket, costs.sheet(seen.events(ticket.id))) for ticket in family.members],
+        "tickets": [_ticket(ticket, costs.sheet(seen.events(ticket.id)), running) for ticket in family.members],
     }
 
 
-def _ticket(ticket: TicketSnapshot, attempts: Sequence[costs.AttemptCost]) -> Data:
+def _ticket(ticket: TicketSnapshot, attempts: Sequence[costs.AttemptCost], running: bool) -> Data:
     return {
         "id": ticket.id,
         "title": ticket.title,
         "state": ticket.state.value,
+        "cut_off": is_cut_off(ticket, running),
         "spent_usd": usd(ticket.spent_usd),
         "estimated_usd": usd(ticket.estimated_usd),
         "budget_usd": ticket.budget_usd,
         "overshoot_usd": _over(ticket.spent_usd, ticket.budget_usd),
         "turns": ticket.turns,
         "tokens": ticket.tokens,
-        "attempts": [_attempt(attempt) for attempt in attempts],
+        "attempts": [_attempt(attempt, running) for attempt in attempts],
     }
 
 
-def _attempt(a: costs.AttemptCost) -> Data:
+def _attempt(a: costs.AttemptCost, running: bool) -> Data:
     return {
         "number": a.number,
         "mode": a.mode.value,
         "session_id": a.session_id,
         "outcome": a.outcome.value if a.outcome else None,
+        "cut_off": a.is_open and not running,
         "cap_usd": None if a.cap_usd is None else usd(a.cap_usd),
         "reserve_usd": None if a.reserve_usd is None else usd(a.reserve_usd),
         "baseline_usd": None if a.baseline_usd is None else usd(a.baseline_usd),
@@ -141,7 +146,8 @@ def _family_lines(family: Data) -> Iterator[str]:
 
 
 def _ticket_lines(ticket: Data) -> Iterator[str]:
-    yield f"{safe_line(ticket['id'])}  {safe_line(ticket['title'])}  ({ticket['state'].replace('_', ' ')})"
+    state = CUT_OFF if ticket["cut_off"] else ticket["state"].replace("_", " ")
+    yield f"{safe_line(ticket['id'])}  {safe_line(ticket['title'])}  ({state})"
     for attempt in ticket["attempts"]:
         yield from _attempt_lines(attempt)
     count = len(ticket["attempts"])
@@ -152,9 +158,13 @@ def _ticket_lines(ticket: Data) -> Iterator[str]:
     yield ""
 
 
+def _outcome(a: Data) -> str:
+    return str(a["outcome"] or (CUT_OFF if a["cut_off"] else "under way"))
+
+
 def _attempt_lines(a: Data) -> Iterator[str]:
     cap = f"   cap {_usd(a['cap_usd'])}, reserve {_usd(a['reserve_usd'] or 0.0)}" if a["cap_usd"] is not None else ""
-    yield f"  attempt {a['number']}  {a['mode']}  {a['outcome'] or 'under way'}{cap}{_beyond(a['overshoot_usd'])}"
+    yield f"  attempt {a['number']}  {a['mode']}  {_outcome(a)}{cap}{_beyond(a['overshoot_usd'])}"
     if a["baseline_usd"] is None:
         yield _line("never connected", None, 0.0)
         return

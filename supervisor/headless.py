@@ -31,6 +31,8 @@ class Printer:
         self._lines: deque[str] = deque()
         self._more = anyio.Event()
         self._writing = threading.Lock()
+        self.has_told = False
+        """Something became of a ticket, and was told."""
         board.listen(self._on_event)
 
     def say(self, words: str) -> None:
@@ -71,6 +73,7 @@ class Printer:
     def _on_event(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> None:
         if not self._worth_a_line(event, before, after):
             return
+        self.has_told = True
         self._put(self._json(after, event.at) if self._as_json else self._text(after, event.at))
 
     def _worth_a_line(self, event: ev.Event, before: TicketSnapshot, after: TicketSnapshot) -> bool:

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.core.errors import PreflightError
-from supervisor.engine.git import git
+from supervisor.core.errors import PreflightError, WorktreeError
+from supervisor.engine.git import branch_of, commits, git, named_commit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,27 @@ async def check_repository(repo: Path) -> None:
         raise PreflightError(f"{repo} is not a git repository", "run `git init` there and commit your files")
     if not await git(repo, "rev-parse", "--verify", "-q", "HEAD", check=False):
         raise PreflightError(f"{repo} has no commits", "commit your files: worktrees start from a commit")
+
+
+async def check_places(spec: BatchSpec) -> None:
+    """Raise PreflightError, a line for each fault, for a repository or a base that is not there.
+
+    A base may be the branch of another ticket of the batch, which need not exist yet.
+    """
+    await check_repository(spec.repo)
+    wanted = dict.fromkeys([spec.base, *(t.base for t in spec.tickets if t.base is not None)])
+    to_come = {branch_of(spec.name, t.id) for t in spec.tickets}
+    faults = []
+    for base, commit in zip(wanted, await commits(spec.repo, *wanted), strict=True):
+        if base.removeprefix("refs/heads/") in to_come:
+            continue
+        try:
+            named_commit(base, commit)
+        except WorktreeError as error:
+            users = [t.id for t in spec.tickets if t.base == base]
+            faults.append(f"{', '.join(users)}: {error}" if users and base != spec.base else str(error))
+    if faults:
+        raise PreflightError("\n".join(faults))
 
 
 def find_cli() -> Path:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core import forecast
-from supervisor.core.model import State, TicketSnapshot
+from supervisor.core.model import ACTIVE, State, TicketSnapshot
 from supervisor.core.text import safe_line
+from supervisor.engine.belonging import BATCH, refuse_to_read
 from supervisor.engine.governor import NOTIONAL
 from supervisor.engine.lock import holder
 from supervisor.store.glance import glance
 
+CUT_OFF = "cut off"
+"""Said of what a supervisor's death ended, instead of a state that claims that it is at work."""
 _OVER = (State.DONE.value, State.FAILED.value, State.CANCELLED.value)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from supervisor.core.effects import EffectRecord
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 
 def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
-    """Return the state of a batch as plain data. Raises StoreError when the database cannot be read."""
-    running, now = holder(state_dir / "lock") is not None, time.time()
+    """Return the state of a batch as plain data.
+
+    Raises StoreError when the database cannot be read, or is another batch's.
+    """
+    running, now = is_running(state_dir), time.time()
     with glance(state_dir) as seen:
         tickets, effects = seen.tickets(), seen.effects()
+        refuse_to_read(seen.setting(BATCH), tickets, spec, state_dir)
         work, notional = seen.work_times(now if running else None), bool(seen.setting(NOTIONAL))
     found = forecast.forecast(tickets, work, spec.slots, now)
     return {
@@ -41,7 +46,7 @@ def status(spec: BatchSpec, state_dir: Path) -> dict[str, Any]:
         "tokens": sum(t.tokens for t in tickets),
         "costs_are_notional": notional,
         "forecast": None if found is None else _forecast(found, now, notional=notional),
-        "tickets": [_ticket(t) for t in tickets],
+        "tickets": [_ticket(t, running) for t in tickets],
         "effects": [effect_entry(e) for e in effects],
     }
 
@@ -59,11 +64,28 @@ def _forecast(found: forecast.Forecast, now: float, *, notional: bool) -> dict[s
     }
 
 
-def _ticket(t: TicketSnapshot) -> dict[str, Any]:
+def is_running(state_dir: Path) -> bool:
+    """Return whether a supervisor works on a state directory."""
+    return holder(state_dir / "lock") is not None
+
+
+def is_cut_off(t: TicketSnapshot, running: bool) -> bool:
+    """Return whether a ticket was at work when its supervisor died: it is at work no more, whatever its state says."""
+    return not running and t.state in ACTIVE
+
+
+def cut_off_words(state: str, pending: str | None = None) -> str:
+    """Return what becomes of a ticket that was cut off in a state; ``pending`` is a verb that waits for its start."""
+    then = f"{pending} is carried out" if pending else "goes on"
+    return f"was {state} when the supervisor ended; {then} at the next start"
+
+
+def _ticket(t: TicketSnapshot, running: bool) -> dict[str, Any]:
     return {
         "id": t.id,
         "title": t.title,
         "state": t.state.value,
+        "cut_off": is_cut_off(t, running),
         "why": t.why.value if t.why else None,
         "detail": t.detail,
         "attempts": t.attempts,
@@ -83,6 +105,8 @@ def _ticket(t: TicketSnapshot) -> dict[str, Any]:
         "budget_turns": t.budget_turns,
         "budget_tokens": t.budget_tokens,
         "old_instructions": t.stale_instructions,
+        "pending_messages": t.messages,
+        "pending": t.pending,
         "parent": t.parent,
         "last_activity": iso(t.last_activity),
     }
@@ -132,13 +156,18 @@ def status_text(data: dict[str, Any]) -> str:
     for t in data["tickets"]:
         ending = "/".join(x for x in (t["subtype"], t["terminal_reason"]) if x)
         old = " (runs on old instructions)" if t["old_instructions"] else ""
+        count = t["pending_messages"]
+        written = f" ({count} message{'s' if count > 1 else ''} not given yet)" if count else ""
         short = " (headroom below the reserve)" if t["is_short"] and t["state"] not in _OVER else ""
+        cut = t["cut_off"]
+        state = CUT_OFF if cut else t["state"]
         words = f"{t['why'] + ': ' if t['why'] else ''}{t['detail']}"
+        words = cut_off_words(t["state"], t["pending"]) if cut else words
         paid = rounded_usd(t["cost_usd"], t["estimated_usd"])
         cost = f"{t['turns']} turns" if data["costs_are_notional"] else paid
         lines.append(
-            f"  {safe_line(t['id']):<{width}}  {t['state']:<9}  {t['attempts']} tries  {cost}  "
-            f"{ending:<24}  {safe_line(words)}{short}{old}".rstrip()
+            f"  {safe_line(t['id']):<{width}}  {state:<9}  {t['attempts']} tries  {cost}  "
+            f"{ending:<24}  {safe_line(words)}{written}{short}{old}".rstrip()
         )
     return "\n".join(lines)
 
@@ -150,13 +179,3 @@ def _spent(data: dict[str, Any]) -> str:
         return f"{turns} turns and {data['tokens']:,} tokens on a subscription (as if ${data['spent_usd']:.2f})"
     of = f" of ${data['budget_usd']:.2f}" if data["budget_usd"] is not None else ""
     return f"{rounded_usd(data['spent_usd'], data['estimated_usd'])}{of} spent (an estimate of the SDK)"
-
-
-def exit_code(tickets: Iterable[TicketSnapshot]) -> int:
-    """Return 0 when all is done, 3 when something waits for a person, else 1 when something failed."""
-    states = Counter(t.state for t in tickets)
-    if any(states[s] for s in (State.NEEDS_YOU, State.PAUSED)):
-        return 3
-    if states[State.FAILED]:
-        return 1
-    return 3 if any(states[s] for s in (State.QUEUED, State.PARKED, State.STARTING, State.RUNNING)) else 0

@@ -11,19 +11,21 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.core.text import safe_line
 from supervisor.engine import logbook, requests
 from supervisor.engine.address import SOCKET
 from supervisor.engine.batch import Batch, open_batch
 from supervisor.engine.effects import secrets_of
 from supervisor.engine.socket import serve
 from supervisor.headless import Printer
-from supervisor.report import exit_code
+from supervisor.leaving import counts, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from supervisor.core.spec import BatchSpec
     from supervisor.engine.context import Engine, Launch
 
+_SAID_S = 15.0
+"""How long a screen shows what is told once."""
 _LAST_LINES_S = 2.0
 """How long a reader that has stopped reading may delay our end."""
 EXIT_FAULT = 70
@@ -48,12 +52,14 @@ class Ending:
     signal: signal.Signals | None = None
     screen_fell: bool = False
     """The screen ended by a fault of its own, and the batch because of that."""
+    has_screen: bool = False
+    """With a screen nothing but a signal, a fault or the operator ends the batch."""
 
     def code(self, batch: Batch) -> int:
         """Return the exit code: 128 + the signal, or that of a fault, else what the tickets call for."""
         if self.signal is not None:
             return 128 + self.signal
-        return EXIT_FAULT if self.screen_fell else exit_code(batch.board)
+        return EXIT_FAULT if self.screen_fell else exit_code(batch.board, quit_=self.has_screen)
 
 
 async def run_batch(
@@ -65,14 +71,28 @@ async def run_batch(
     as_json: bool = False,
     rehearsal: bool = False,
     adjust: Callable[[Engine], None] | None = None,
+    again: str = "",
+    said: str = "",
 ) -> int:
-    """Run a batch to its end and return the exit code. Raises StoreError and LockedError."""
+    """Run a batch to its end and return the exit code. Raises StoreError and LockedError.
+
+    Args:
+        spec: the batch.
+        state_dir: made by ``make_state_dir``.
+        launch: how agents are started.
+        headless: print lines instead of drawing.
+        as_json: print them as JSON.
+        rehearsal: say so on the screen.
+        adjust: as for ``open_batch``.
+        again: the command that goes on with the batch; empty where nothing is left to go on with.
+        said: what the operator is told once, at the beginning.
+    """
     with logbook.keep(state_dir, secrets_of(spec.effects)):
         async with open_batch(spec, state_dir, launch, adjust=adjust) as batch:
             batch.board.announce(rehearsal=rehearsal)
             if headless:
-                return await _print(batch, as_json)
-            return await _draw(batch)
+                return await _print(batch, as_json, again, said)
+            return await _draw(batch, again, said)
 
 
 async def _watch_signals(batch: Batch, ending: Ending, *, task_status: TaskStatus[None]) -> None:
@@ -96,7 +116,7 @@ async def _listen(group: TaskGroup, batch: Batch) -> None:
         batch.board.announce(notice="; ".join(filter(None, (batch.board.announced.notice, words))))
 
 
-async def _print(batch: Batch, as_json: bool) -> int:
+async def _print(batch: Batch, as_json: bool, again: str = "", said: str = "") -> int:
     ending = Ending()
     printer = Printer(batch.board, as_json=as_json)
     holds = batch.engine.holds
@@ -105,9 +125,12 @@ async def _print(batch: Batch, as_json: bool) -> int:
         async with anyio.create_task_group() as group:
             await group.start(_watch_signals, batch, ending)
             await _listen(group, batch)
+            printer.say(said)
             printer.say(batch.board.announced.notice)
             group.start_soon(printer.run)
             await batch.pool.run()
+            if not printer.has_told:
+                printer.say(counts(batch.board, again))
             group.cancel_scope.cancel()
     finally:
         with anyio.move_on_after(_LAST_LINES_S, shield=True):
@@ -115,7 +138,7 @@ async def _print(batch: Batch, as_json: bool) -> int:
     return ending.code(batch)
 
 
-async def _draw(batch: Batch) -> int:
+async def _draw(batch: Batch, again: str, said: str) -> int:
     from supervisor.app.app import SuperviseApp
     from supervisor.app.own_keys import read_own_keys
     from supervisor.app.own_theme import theme_path
@@ -123,11 +146,17 @@ async def _draw(batch: Batch) -> int:
     keys = read_own_keys()
     _calm_collector()
     await batch.restore_pause()
-    ending = Ending()
+    ending = Ending(has_screen=True)
     ready = anyio.Event()
+
+    def begin() -> None:
+        ready.set()
+        if said:
+            app.notify(safe_line(said), markup=False, timeout=_SAID_S)
+
     app = SuperviseApp(
         batch,
-        on_ready=ready.set,
+        on_ready=begin,
         keys=keys,
         theme_file=theme_path(os.environ),
         clear=batch.engine.journal.redactor.text,
@@ -159,7 +188,16 @@ async def _draw(batch: Batch) -> int:
             group.cancel_scope.cancel()
     if fault:
         raise fault[0]
+    if not ending.screen_fell and ending.signal is not signal.SIGHUP:
+        _say_goodbye(counts(batch.board, again))
     return ending.code(batch)
+
+
+def _say_goodbye(words: str) -> None:
+    """Print a line where the screen was; a terminal that has gone away needs none."""
+    with suppress(OSError, ValueError):
+        sys.stdout.write(f"{safe_line(words)}\n")
+        sys.stdout.flush()
 
 
 def _calm_collector() -> None:

@@ -42,7 +42,7 @@ _CALM = (Outcome.DONE, Outcome.LIMIT, Outcome.INTERRUPTED)
 
 
 def attempt_records(attempts: Sequence[AttemptRecord], now: float) -> list[Record]:
-    """Return attempts as rows, newest first."""
+    """Return attempts as rows, newest first. How a turn ended is said of one that is over: before that it may go on."""
     return [_record(attempt, now) for attempt in reversed(attempts)]
 
 
@@ -53,8 +53,8 @@ def _record(attempt: AttemptRecord, now: float) -> Record:
         (drawable(attempt.session_id[:8]), Tone.MUTED),
         (stamp(attempt.started, now), Tone.MUTED),
         (str(attempt.num_turns or ""), Tone.MUTED),
-        (drawable(attempt.subtype or ""), Tone.PLAIN),
-        (drawable(attempt.terminal_reason or ""), Tone.PLAIN),
+        (drawable(attempt.subtype or "") if attempt.ended is not None else "", Tone.PLAIN),
+        (drawable(attempt.terminal_reason or "") if attempt.ended is not None else "", Tone.PLAIN),
         (cost(attempt), Tone.PLAIN),
         why_ended(attempt),
     )
@@ -90,10 +90,7 @@ def attempt_facts(attempt: AttemptRecord, now: float) -> list[Fact]:
         Fact("started", stamp(attempt.started, now)),
         Fact("ended", f"{ended}{took}"),
         Fact("outcome", attempt.outcome.value.replace("_", " ") if attempt.outcome is not None else ""),
-        Fact("subtype", attempt.subtype or ""),
-        Fact("terminal reason", attempt.terminal_reason or ""),
-        Fact("is an error", "" if attempt.is_error is None else "yes" if attempt.is_error else "no"),
-        Fact("API error", str(attempt.api_error_status or "")),
+        *_turn_facts(attempt),
         Fact("turns", str(attempt.num_turns)),
         Fact("cost", _cost_words(attempt)),
         Fact("cap", "" if attempt.cap_usd is None else money(attempt.cap_usd)),
@@ -106,6 +103,20 @@ def attempt_facts(attempt: AttemptRecord, now: float) -> list[Fact]:
         Fact("error" if len(attempt.errors) == 1 else f"error {n}", text) for n, text in enumerate(attempt.errors, 1)
     ]
     return [*facts, *errors, Fact("stderr, its end", attempt.stderr_tail, Tone.BAD if is_bad else Tone.PLAIN)]
+
+
+def _turn_facts(attempt: AttemptRecord) -> list[Fact]:
+    """Return how the last turn ended; of an attempt that is under way in one fact, since another turn goes on."""
+    status = str(attempt.api_error_status or "")
+    if attempt.ended is None:
+        said = (attempt.subtype, attempt.terminal_reason, f"API error {status}" if status else "")
+        return [Fact("the turn before", " · ".join(word for word in said if word))]
+    return [
+        Fact("subtype", attempt.subtype or ""),
+        Fact("terminal reason", attempt.terminal_reason or ""),
+        Fact("is an error", "" if attempt.is_error is None else "yes" if attempt.is_error else "no"),
+        Fact("API error", status),
+    ]
 
 
 def _cost_words(attempt: AttemptRecord) -> str:

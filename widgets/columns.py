@@ -91,11 +91,11 @@ def _ending(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
 
 
 def _subtype(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
-    return ((drawable(ticket.subtype or ""), Tone.MUTED),)
+    return () if ticket.holds_slot else ((drawable(ticket.subtype or ""), Tone.MUTED),)
 
 
 def _terminal_reason(ticket: TicketSnapshot, _: Look, __: int) -> Cell:
-    return ((drawable(ticket.terminal_reason or ""), Tone.MUTED),)
+    return () if ticket.holds_slot else ((drawable(ticket.terminal_reason or ""), Tone.MUTED),)
 
 
 def _turns(ticket: TicketSnapshot, _: Look, __: int) -> Cell:

@@ -152,7 +152,12 @@ def clock(at: float) -> str:
 
 
 def ending(ticket: TicketSnapshot) -> str:
-    """Return the terminal reason unless it is ``completed``, else the subtype: what one column can say of an ending."""
+    """Return the terminal reason unless it is ``completed``, else the subtype: what one column can say of an ending.
+
+    Empty for a ticket that is under way: what it was given last has not ended.
+    """
+    if ticket.holds_slot:
+        return ""
     if ticket.terminal_reason and ticket.terminal_reason != "completed":
         return ticket.terminal_reason
     return ticket.subtype or ticket.terminal_reason or ""

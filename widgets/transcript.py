@@ -17,6 +17,7 @@ from widgets.transcript_search_bar import SearchBar
 if TYPE_CHECKING:
     from textual import events
 
+    from supervisor.core.model import Entry
     from supervisor.core.transcript import Transcript
     from widgets.cells import Cell
     from widgets.transcript_items import Item
@@ -62,11 +63,13 @@ class TranscriptView(TranscriptScroll):
         self._finder: Finder | None = None
         self._bar: SearchBar | None = None
 
-    def show(self, ticket_id: str | None, source: Transcript | None, empty: str = "") -> None:
+    def show(
+        self, ticket_id: str | None, source: Transcript | None, empty: str = "", waiting: tuple[Entry, ...] = ()
+    ) -> None:
         """Show what a ticket's transcript holds now; see `TranscriptScroll.show`."""
-        before = self._lines.next_seq
-        super().show(ticket_id, source, empty)
-        if self._finder is not None and self._lines.next_seq != before:
+        before = (self._lines.next_seq, self._lines.waiting)
+        super().show(ticket_id, source, empty, waiting)
+        if self._finder is not None and (self._lines.next_seq, self._lines.waiting) != before:
             self._finder.look_again(self._lines)
             self._tell_finds()
 

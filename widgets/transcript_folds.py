@@ -8,6 +8,8 @@ from supervisor.core.text import clip
 from widgets.cells import Cell, Tone, clip_pieces, drawable_lines
 
 INDENT = "  "
+ADDED = "added by the supervisor"
+"""Said of the part of a prompt that is neither the operator's nor the file's."""
 PEEK_ROWS = 3
 """Rows shown of what went wrong."""
 

@@ -1,10 +1,13 @@
 """What a transcript view knows of one ticket's conversation: its items, and which of them are in use. Pure.
 
 Items from ``lo`` to ``hi`` are in use: laid out, perhaps being read. Whatever comes or goes, those two stay with them.
+Only messages that wait move: they stand after everything else, and are out of use whenever something comes before them.
 """
 
 from __future__ import annotations
 
+import sys
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from supervisor.core.model import Entry, EntryKind
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from widgets.cells import Cell
+
+AFTER_ALL = sys.maxsize
+"""The number of an entry that waits: above all that are given out."""
 
 
 class Item:
@@ -43,6 +49,8 @@ class TranscriptItems:
         """Number of the first entry that is not here yet; None while there was none."""
         self.first_seq: int | None = None
         """Lowest number there ever was here."""
+        self.waiting: tuple[Entry, ...] = ()
+        """Messages that the agent has not been given; their items are the last ones."""
         self._calls: dict[str, Item] = {}
 
     def item_changed(self, item: Item) -> None:
@@ -56,6 +64,7 @@ class TranscriptItems:
 
         The result of a call that is known becomes part of its item. Numbers that are missing are told by an item too.
         """
+        waiting = self._cut_waiting()
         before = len(self.items)
         for entry in entries:
             if self.next_seq is None:
@@ -69,7 +78,22 @@ class TranscriptItems:
                 self.item_changed(call)
             else:
                 self.items.append(self._item(entry))
-        return len(self.items) - before
+        made = len(self.items) - before
+        self.items += waiting
+        return made
+
+    def wait(self, entries: Sequence[Entry]) -> None:
+        """Have these messages wait after everything else, instead of others: of kind PENDING, numbered `AFTER_ALL`.
+
+        One that waits already keeps its item.
+        """
+        known = self._cut_waiting()
+        for entry in entries:
+            item = next((item for item in known if item.entry == entry), None) or Item(entry)
+            if item in known:
+                known.remove(item)
+            self.items.append(item)
+        self.waiting = tuple(entries)
 
     def take_earlier(self, entries: Sequence[Entry]) -> None:
         """Add entries that come before the first one; a result that stood alone goes to its call."""
@@ -106,9 +130,9 @@ class TranscriptItems:
             self._skip(before)
 
     def count_after(self, seq: int) -> int:
-        """Return how many items came after an entry."""
+        """Return how many items came after an entry, but for messages that wait."""
         found = 0
-        for item in reversed(self.items):
+        for item in islice(reversed(self.items), len(self.waiting), None):
             if item.entry.seq <= seq:
                 break
             found += item.skipped or 1
@@ -120,6 +144,15 @@ class TranscriptItems:
             return self.items.index(item)
         except ValueError:
             return None
+
+    def _cut_waiting(self) -> list[Item]:
+        """Take out what waits, and return it out of use."""
+        start = len(self.items) - len(self.waiting)
+        waiting = self.items[start:]
+        self._drop(start, len(self.items))
+        for item in waiting:
+            item.rows = None
+        return waiting
 
     def _item(self, entry: Entry) -> Item:
         item = Item(entry)

@@ -10,7 +10,7 @@ from supervisor.core.model import Entry, EntryKind, PromptKind
 from supervisor.core.text import clip
 from widgets.cells import Cell, Piece, Tone, clip_pieces, drawable, drawable_lines, joined, width_of
 from widgets.transcript_calls import call_rows, shows_its_diff
-from widgets.transcript_folds import INDENT, extra, first_of, more, peek, telling
+from widgets.transcript_folds import ADDED, INDENT, extra, first_of, more, peek, telling
 from widgets.transcript_markdown import render
 from widgets.transcript_wrap import MOST_ROWS, flow, wrap
 
@@ -55,13 +55,32 @@ def opens_by_itself(entry: Entry, result: Entry | None) -> bool:
 
 def _prompt(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
     who = _WHO.get(entry.prompt) if entry.prompt is not None else None
-    label = f"{who} · " if who else ""
+    rows = _of_ours(entry, width, is_open, "» ", f"{who} · " if who else "", Tone.ACCENT)
+    return rows + _added(entry, width, is_open) if entry.detail else rows
+
+
+def _added(entry: Entry, width: int, is_open: bool) -> list[Cell]:
+    """Return what the supervisor added to words that are not its own; folded, one row of it."""
+    if is_open:
+        whole = [((INDENT, Tone.MUTED), *row) for row in _detail(entry, width - len(INDENT), is_open)]
+        return [((f"{INDENT}· {ADDED}:", Tone.FAINT),), *whole]
+    lines = [line for line in drawable_lines(entry.detail) if line.strip()]
+    words: Cell = ((f"{INDENT}· {ADDED}: {' '.join(lines[:1])}", Tone.FAINT),)
+    return [first_of([words, *([()] * (len(lines) - 1))], width)]
+
+
+def _pending(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
+    return _of_ours(entry, width, is_open, "◌ ", "you, not given yet · ", Tone.MUTED)
+
+
+def _of_ours(entry: Entry, width: int, is_open: bool, sign: str, label: str, tone: Tone) -> list[Cell]:
+    """Return words to the agent; folded, only their first rows."""
     lines = _unwrapped(drawable_lines(entry.text))
     rows = [row for row in wrap([f"{label}{lines[0]}", *lines[1:]], width - 2) if row]
-    shown: list[Cell] = [((row, Tone.ACCENT),) for row in rows]
+    shown: list[Cell] = [((row, tone),) for row in rows]
     if not is_open and len(rows) > PROMPT_ROWS:
         shown = [*shown[: PROMPT_ROWS - 1], more(len(rows) - PROMPT_ROWS + 1, "")]
-    return _led("» ", Tone.ACCENT, shown)
+    return _led(sign, tone, shown)
 
 
 def _text(entry: Entry, _: Entry | None, width: int, is_open: bool) -> list[Cell]:
@@ -117,6 +136,7 @@ _KINDS: dict[EntryKind, Callable[[Entry, Entry | None, int, bool], list[Cell]]] 
     EntryKind.RESULT: _alone,
     EntryKind.NOTE: _note,
     EntryKind.ENDING: _ending,
+    EntryKind.PENDING: _pending,
 }
 
 

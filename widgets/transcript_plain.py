@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from supervisor.core.model import Entry, EntryKind
 from supervisor.core.text import safe_text
 from widgets.transcript_calls import diff_of, given_lines, headline, is_quiet
+from widgets.transcript_folds import ADDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,12 +21,13 @@ _SIGNS = {
     EntryKind.RESULT: "= ",
     EntryKind.NOTE: "· ",
     EntryKind.ENDING: "── ",
+    EntryKind.PENDING: "◌ not given yet, ",
 }
 
 
 def plain(entry: Entry, result: Entry | None) -> str:
     """Return all of an entry: words as they were written, a call with its input, its diff and its output."""
-    parts = [entry.text, entry.detail] if entry.kind is not EntryKind.TOOL else _call(entry, result)
+    parts = _call(entry, result) if entry.kind is EntryKind.TOOL else [entry.text, _detail(entry)]
     return "\n".join(safe_text(part).strip("\n") for part in parts if part.strip())
 
 
@@ -40,6 +42,11 @@ def _call(tool: Entry, result: Entry | None) -> list[str]:
     if result is not None and (result.is_error or not is_quiet(tool)):
         parts.append(result.text)
     return parts
+
+
+def _detail(entry: Entry) -> str:
+    is_added = entry.kind is EntryKind.PROMPT and entry.detail
+    return f"({ADDED}:)\n{entry.detail}" if is_added else entry.detail
 
 
 def _dated(entry: Entry, result: Entry | None) -> str:

@@ -14,6 +14,7 @@ from widgets.transcript_items import Item
 from widgets.transcript_lines import TranscriptLines
 
 if TYPE_CHECKING:
+    from supervisor.core.model import Entry
     from supervisor.core.transcript import Transcript
 
 Row = tuple[Item, int]
@@ -37,6 +38,8 @@ class TranscriptRows(LineView):
         self._ticket: str | None = None
         self._source: Transcript | None = None
         self._empty = ""
+        self._waiting: tuple[Entry, ...] = ()
+        """Messages that the agent has not been given."""
         self._lines = TranscriptLines(0)
         self._cursor: Row | None = None
         """None while following."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from textual.geometry import Size
 from textual.widget import Widget
 
+from supervisor.core.model import EntryKind
 from widgets.transcript_lines import MOST_LAID, TranscriptLines
 from widgets.transcript_rows import TranscriptRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.core.model import Entry
     from supervisor.core.transcript import Transcript
     from widgets.transcript_items import Item
 
@@ -35,17 +37,20 @@ class TranscriptScroll(TranscriptRows):
             return 0
         return self._source.next_seq if self._source is not None and not self._room else self._lines.next_seq or 0
 
-    def show(self, ticket_id: str | None, source: Transcript | None, empty: str = "") -> None:
+    def show(
+        self, ticket_id: str | None, source: Transcript | None, empty: str = "", waiting: tuple[Entry, ...] = ()
+    ) -> None:
         """Show what a ticket's transcript holds now; another ticket than before starts at its end.
 
         Args:
             ticket_id: The ticket; None shows nothing.
             source: Its transcript, which is read again whenever that has to be.
             empty: What to say while there is nothing in it.
+            waiting: Messages to show after it, which the agent has not been given; see `TranscriptItems.wait`.
         """
         if ticket_id != self._ticket:
             self.begin(ticket_id)
-        self._source = source
+        self._source, self._waiting = source, waiting
         if not self._pull() and empty != self._empty:
             self.refresh()
         self._empty = empty
@@ -156,16 +161,23 @@ class TranscriptScroll(TranscriptRows):
         lines.width = lines.width or self._room
         first, following = source.first_seq, self.is_following
         earlier = lines.first_seq - first if lines.first_seq is not None else 0
-        if source.next_seq == (first if lines.next_seq is None else lines.next_seq) and earlier <= 0:
+        is_known = source.next_seq == (first if lines.next_seq is None else lines.next_seq) and earlier <= 0
+        if is_known and self._waiting == lines.waiting:
             return False
+        # What waits moves down as others come: whoever reads it moves with it.
+        is_on_waiting = self._cursor is not None and self._cursor[0].entry.kind is EntryKind.PENDING
 
         def take() -> None:
             if earlier > 0:
                 lines.take_earlier(source.since()[:earlier])
             lines.take(source.since(lines.next_seq))
             lines.forget(first, keep_used=not following)
+            if self._waiting != lines.waiting:
+                lines.wait(self._waiting)
+            if is_on_waiting and self._cursor is not None and lines.index(self._cursor[0]) is None:
+                self._cursor = None
 
-        self.change(take)
+        (self.lay_again if is_on_waiting else self.change)(take)
         return True
 
     def _settle(self, top: int | None = None) -> None:
@@ -204,7 +216,7 @@ class TranscriptScroll(TranscriptRows):
         if self.is_following:
             self._seen = (self._lines.next_seq or 0) - 1
         elif last is not None:
-            self._seen = max(self._seen, last[0].entry.seq)
+            self._seen = max(self._seen, min(last[0].entry.seq, (self._lines.next_seq or 0) - 1))
 
     # The cursor
 

@@ -33,7 +33,7 @@ class Answer:
     verb: DecisionVerb | None = None
     """None asks the other system instead of deciding."""
     once_more: bool = False
-    """Let it run again: decides that it did not happen, where that is still open."""
+    """Let it run again, also where nobody has found out what became of it."""
     at_once: bool = False
     """Needs no dialog."""
     takes_outcome: bool = False
@@ -75,11 +75,11 @@ ANSWERS: tuple[Answer, ...] = (
         DecisionVerb.DONE,
         takes_outcome=True,
     ),
-    Answer("2", "it did not", "Settle it as not done; nothing runs.", _UNRESOLVED, DecisionVerb.NOT_DONE),
+    Answer("2", "it did not", "Settle it as not done; it is not run again.", _UNRESOLVED, DecisionVerb.NOT_DONE),
     Answer(
         "3",
         "run it once more",
-        "It did not happen, and may run one more time.",
+        "Let it run one more time, whatever became of it.",
         _states(DecisionVerb.GRANT) | _UNRESOLVED,
         DecisionVerb.GRANT,
         once_more=True,
@@ -127,7 +127,8 @@ def danger(answer: Answer, view: EffectView, now: float) -> str:
         case DecisionVerb.DONE:
             return f"If {what} did not happen after all, nobody will do it: the agent is told that it is done."
         case DecisionVerb.NOT_DONE:
-            return f"If {what} did happen, the agent is told that it did not and may look for another way to do it."
+            told = f"The agent is told that {what} did not happen, and that it is not run again unless you allow it."
+            return f"{told} If it did happen, that is false, and the agent may do it in another way."
         case DecisionVerb.GRANT:
             return _danger_of_more(view, what, now)
         case DecisionVerb.ABANDON:

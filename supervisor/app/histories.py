@@ -1,4 +1,4 @@
-"""What was said before this run: read once for each session that is looked at, and put before what is heard live."""
+"""What was said before this run: read once for each ticket that is looked at, and put before what is heard live."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Histories:
-    """Knows which sessions were read back."""
+    """Knows which tickets were read back: all sessions of one at once, so that a later session has nothing to add."""
 
     def __init__(self, port: BatchPort, clock: Callable[[], float]) -> None:
         self._port = port
         self._clock = clock
-        self._asked: set[tuple[str, str]] = set()
+        self._asked: set[str] = set()
 
     def want(self, ticket: TicketSnapshot | None) -> None:
         """Have the earlier conversation of a ticket read, unless that was done. Returns at once."""
-        if ticket is None or ticket.session_id is None or (ticket.id, ticket.session_id) in self._asked:
+        if ticket is None or ticket.id in self._asked or (ticket.session_id is None and not ticket.attempts):
             return
-        self._asked.add((ticket.id, ticket.session_id))
+        self._asked.add(ticket.id)
         live, ident = self._port.board.transcript(ticket.id).since(0), ticket.id
         before = live[0].at if live else self._clock()
 

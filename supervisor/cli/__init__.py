@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor import __version__
 from supervisor.cli import asks, backups, batch, care, effects, places, reports, slots, verbs
 from supervisor.cli.common import EXIT_CODES, EXIT_PIPE, ReaderGone, complain, flush_or_drop
 from supervisor.core.errors import SupervisorError
+from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PARTS = (batch, reports, verbs, places, asks, slots, effects, care, backups)
+_ALIKE = 0.7
+"""How alike, of 1, a word must be to a command to be a slip of it."""
 _COMMANDS = tuple(name for part in _PARTS for name in part.COMMANDS)
 
 
@@ -35,6 +40,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run_command(argv: Sequence[str]) -> int:
     """Run one command and return its exit code. Every refusal is one line for each fault, and code 2."""
+    meant = _misspelt(argv)
+    if meant:
+        what = f"{safe_line(argv[0])}: no such command, and no such file"
+        complain(f'supervise: {what}: did you mean "supervise {meant}"?')
+        return 2
     try:
         args = _parsed(_with_default_command(argv))
     except SystemExit as left:
@@ -75,6 +85,14 @@ def _with_default_command(argv: Sequence[str]) -> list[str]:
     first = argv[0] if argv else ""
     plain = first in _COMMANDS or first in ("-h", "--help", "--version")
     return list(argv) if plain else ["run", *argv]
+
+
+def _misspelt(argv: Sequence[str]) -> str:
+    """Return the command that the first word was meant for; empty where it is one, or may be a file."""
+    first = argv[0] if argv else "-"
+    if first in _COMMANDS or first.startswith("-") or Path(first).exists():
+        return ""
+    return next(iter(get_close_matches(first.lower(), _COMMANDS, 1, _ALIKE)), "")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from supervisor.cli.common import Commands
 
 COMMANDS = ("asks", "approve", "deny", "answer")
-_WHICH = "a ticket, or an ask's id from `supervise asks`"
+_WHICH = "a ticket, or what `supervise asks` shows: an ask's id, an effect's key"
 
 
 def add_to(commands: Commands) -> None:
@@ -23,7 +23,7 @@ def add_to(commands: Commands) -> None:
     asks = add_command(
         commands,
         "asks",
-        "List what agents ask of you: permissions, questions, plans.",
+        "List what agents ask of you: permissions, questions, plans, and effects that wait for approval.",
         "supervise asks",
         VERB_EXIT_CODES,
     )
@@ -62,13 +62,19 @@ def _list(args: argparse.Namespace) -> int:
     reply = _asked(args, {"do": "asks", "ticket": args.ticket})
     if "error" in reply:
         return _refused(reply)
-    say(json.dumps(reply) if args.json else "\n".join(map(_line, reply["asks"])) or "nothing is asked")
+    effects = _wanted(args, args.ticket)
+    lines = [*map(_line, reply["asks"]), *map(_effect_line, effects)]
+    say(json.dumps({**reply, "effects": effects}) if args.json else "\n".join(lines) or "nothing is asked")
     return 0
 
 
 def _line(ask: dict[str, Any]) -> str:
     waits = "waits" if ask["state"] == "open" else "rests"
     return "  ".join((safe_line(ask["ticket"]), ask["ask"][:8], ask["kind"], waits, safe_line(ask["detail"])))
+
+
+def _effect_line(effect: dict[str, Any]) -> str:
+    return "  ".join((safe_line(effect["ticket"]), "effect", "approval", "waits", safe_line(effect["key"])))
 
 
 def _refused(reply: dict[str, Any]) -> int:
@@ -102,11 +108,17 @@ def _deny(args: argparse.Namespace) -> int:
 
 
 def _requested(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return the effect that the ticket wants approval for, if that is what it waits for."""
+    """Return the effect that a key names, or that the ticket wants approval for, if that is what it waits for."""
+    wanted = _wanted(args, args.which)
+    return wanted[0] if len(wanted) == 1 else None
+
+
+def _wanted(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
+    """Return the effects that wait for approval: the one of that key or those of that ticket; all without a name."""
     status = _asked(args, {"do": "status"})
-    ticket, _ = find_name(args.which, [t["id"] for t in status.get("tickets", ())], "ticket")
-    waiting = [e for e in status.get("effects", ()) if e["state"] == "requested" and e["ticket"] == ticket]
-    return waiting[0] if len(waiting) == 1 else None
+    waiting = [e for e in status.get("effects", ()) if e["state"] == "requested"]
+    ticket, _ = find_name(name, [t["id"] for t in status.get("tickets", ())], "ticket")
+    return [e for e in waiting if not name or e["key"] == name or e["ticket"] == ticket]
 
 
 def _rule(args: argparse.Namespace, effect: dict[str, Any], verb: str, why: str) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.cli.common import DEFAULT_FILE, add_command, add_state_dir, say, where
+from supervisor.cli.common import DEFAULT_FILE, add_command, add_state_dir, say, users_home, where
 from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
@@ -77,8 +76,7 @@ def _batch(parser: argparse.ArgumentParser) -> None:
 
 def _homes(state_dir: Path) -> dict[str, Path]:
     """Return where conversations are kept, by the name they have in a backup."""
-    users = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return {_OWN: state_dir / "claude", _USERS: users.absolute()}
+    return {_OWN: state_dir / "claude", _USERS: users_home()}
 
 
 def _finder(state_dir: Path) -> Find:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.cli.common import DEFAULT_FILE, add_command, add_state_dir, say, where
+from supervisor.cli.common import DEFAULT_FILE, LOOK_EXIT_CODES, add_command, add_file, add_state_dir, say, where
 
 if TYPE_CHECKING:
     import argparse
@@ -17,23 +18,28 @@ if TYPE_CHECKING:
     from supervisor.core.spec import BatchSpec
 
 COMMANDS = ("run", "rehearse", "check", "status")
+_CHECK_CODES = """\
+exit codes:
+  0  nothing is wrong
+  2  something is wrong; each fault is named
+"""
 
 
 def add_to(commands: Commands) -> None:
     """Add the commands."""
     run = add_command(commands, "run", "Run the batch; the default command.", "supervise run tickets.toml --headless")
-    _file(run)
+    add_file(run)
     add_state_dir(run)
     _printing(run)
     run.set_defaults(do=_run)
     _add_rehearse(commands)
-    check = add_command(
-        commands, "check", "Check a tickets.toml and say what it holds.", "supervise check tickets.toml"
-    )
-    _file(check)
+    what = "Check a tickets.toml and what it names, and say what it holds."
+    check = add_command(commands, "check", what, "supervise check tickets.toml", _CHECK_CODES)
+    add_file(check)
     check.set_defaults(do=_check)
-    status = add_command(commands, "status", "Say how a batch stands, also while it runs.", "supervise status --json")
-    _file(status)
+    what = "Say how a batch stands, also while it runs."
+    status = add_command(commands, "status", what, "supervise status --json", LOOK_EXIT_CODES)
+    add_file(status)
     add_state_dir(status)
     status.add_argument("--json", action="store_true", help="print one JSON object")
     status.set_defaults(do=_status)
@@ -53,10 +59,6 @@ def _add_rehearse(commands: Commands) -> None:
         "--run-commands", action="store_true", help="also run the setup and verify commands of your own file"
     )
     rehearse.set_defaults(do=_rehearse)
-
-
-def _file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", type=Path, default=Path(DEFAULT_FILE), help=f"default: {DEFAULT_FILE}")
 
 
 def _printing(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +109,8 @@ def _run(args: argparse.Namespace) -> int:
     launch = Launch(write_launcher(state_dir / "agent", cli), home, lambda _: own)
 
     async def go() -> int:
-        return await run_batch(spec, state_dir, launch, headless=_is_headless(args), as_json=args.json)
+        headless, again = _is_headless(args), _again(args)
+        return await run_batch(spec, state_dir, launch, headless=headless, as_json=args.json, again=again)
 
     return anyio.run(go)
 
@@ -121,14 +124,35 @@ def _rehearse(args: argparse.Namespace) -> int:
     forget_git_locators()
     spec = _load(args.file) if args.file else None
     _check_keys(args)
-    rehearsal = Rehearsal(spec, args.state_dir and args.state_dir.absolute(), args.run_commands or spec is None)
+    keep = args.state_dir and args.state_dir.absolute()
+    again = _again(args, "rehearse") if keep else ""
+    rehearsal = Rehearsal(spec, keep, args.run_commands or spec is None, again)
     return anyio.run(play, rehearsal, _load, _is_headless(args), args.json)
 
 
-def _check(args: argparse.Namespace) -> int:
-    from supervisor.config import summary
+def _again(args: argparse.Namespace, command: str = "") -> str:
+    """Return the command line that goes on with a batch, as one types it."""
+    words = ["supervise", *filter(None, [command])]
+    if args.file and args.file != Path(DEFAULT_FILE):
+        words.append(str(args.file))
+    if args.state_dir:
+        words += ["--state-dir", str(args.state_dir)]
+    words += ["--run-commands"] * getattr(args, "run_commands", False)
+    words += ["--headless"] * args.headless + ["--json"] * args.json
+    return shlex.join(words)
 
-    say(summary(_load(args.file)))
+
+def _check(args: argparse.Namespace) -> int:
+    import anyio
+
+    from supervisor.config import summary
+    from supervisor.engine.process import forget_git_locators
+    from supervisor.preflight import check_places
+
+    spec = _load(args.file)
+    forget_git_locators()
+    anyio.run(check_places, spec)
+    say(summary(spec))
     return 0
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.cli.common import (
-    DEFAULT_FILE,
     add_command,
+    add_file,
     add_state_dir,
     complain,
     has_terminal,
@@ -21,6 +20,7 @@ from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from supervisor.cli.common import Commands
     from supervisor.core.spec import BatchSpec
@@ -59,7 +59,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _batch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", type=Path, default=Path(DEFAULT_FILE), help=f"default: {DEFAULT_FILE}")
+    add_file(parser)
     add_state_dir(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

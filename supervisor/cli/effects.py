@@ -114,7 +114,7 @@ def _add_act(parts: Commands, act: _Act) -> None:
     parser.add_argument("--why", metavar="TEXT", default="", required=act.needs_why, help="goes into the log")
     parser.add_argument("--evidence", metavar="TEXT", default="", help="what you saw; goes into the log")
     parser.add_argument("--version", metavar="N", type=int, help="decide only if it still is the version you saw")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask; needed where nobody is at a terminal")
     if act.verb == "done":
         parser.add_argument("--outcome", metavar="TEXT", help="what came of it, for its ticket")
     if act.verb == "once_more":

@@ -63,7 +63,7 @@ def add_to(commands: Commands) -> None:
 
 def _ask(args: argparse.Namespace, do: str, **more: Any) -> dict[str, Any] | None:
     """Return the answer to a question about the ticket; None, having said so, where it was refused."""
-    reply = request(where(args), {"do": do, "ticket": args.ticket, **more}, PATIENCE_S)
+    reply = request(where(args), {"do": do, "ticket": args.ticket, **more}, PATIENCE_S, args.file)
     if "error" in reply:
         complain(f"supervise: {safe_line(str(reply['error']))}")
         return None
@@ -145,7 +145,8 @@ def _since(point: dict[str, Any]) -> str:
 
 
 def _preview_lines(seen: dict[str, Any]) -> list[str]:
-    lines = [f"{safe_line(seen['ticket'])}: files as of {safe_line(seen['to'])}, from {_SOURCES[seen['source']]}"]
+    to = f"files taken back to {safe_line(seen['to'])}, from {_SOURCES[seen['source']]}"
+    lines = [f"{safe_line(seen['ticket'])}: {to}"]
     lines += [f"  {f['kind']:<10} {_counts(f):>12}  {safe_line(f['path'])}" for f in seen["files"]]
     if not seen["files"]:
         lines.append("  no file would change")

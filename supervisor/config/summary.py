@@ -59,6 +59,10 @@ def _ticket(ticket: TicketSpec) -> Iterator[str]:
         yield ticket.model
     if ticket.permission_mode != "default":
         yield ticket.permission_mode
+    if ticket.base:
+        yield f"from {ticket.base}"
+    if ticket.setup:
+        yield f"setup {shlex.join(ticket.setup)}"
     if ticket.verify:
         yield f"verify {shlex.join(ticket.verify)}"
     if ticket.effects:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.core import events as ev
 from supervisor.core import fold
 from supervisor.core.ask_fold import AskBook
+from supervisor.core.effects import holds_up
 from supervisor.core.model import BatchTotals, Entry, State, TicketSnapshot
 from supervisor.core.transcript import Transcript
 from supervisor.core.waiting import Waiting
@@ -36,6 +37,8 @@ class Board:
         self._dirty: set[str] = set()
         self._listeners: list[Listener] = []
         self._effects: dict[str, EffectView] = {}
+        self._unsettled: dict[str, EffectView] = {}
+        """Those that wait or are under way: few of many."""
         self._asks = AskBook()
         self.waiting = Waiting(self)
         """What needs the operator."""
@@ -96,16 +99,32 @@ class Board:
         return found
 
     def add_history(self, ticket: str, entries: Sequence[Entry]) -> None:
-        """Put what was said in an earlier run before the ticket's transcript, and have the ticket drawn again."""
-        if self.transcript(ticket).prepend(entries) and ticket in self._tickets:
+        """Put what was said in an earlier run before the ticket's transcript, once, and have the ticket drawn again."""
+        transcript = self.transcript(ticket)
+        if transcript.first_seq >= 0 and transcript.prepend(entries) and ticket in self._tickets:
             self._dirty.add(ticket)
 
     def show_effect(self, view: EffectView) -> None:
-        """Take the new face of an effect; its ticket is drawn again too."""
-        self._effects[view.record.key] = view
+        """Take the new face of an effect; its ticket is drawn again too, and whoever it keeps from going on."""
+        key = view.record.key
+        before, self._effects[key] = self._unsettled.pop(key, None), view
+        if holds_up(view.record):
+            self._unsettled[key] = view
         self.effects_version += 1
         if view.record.ticket in self._tickets:
             self._dirty.add(view.record.ticket)
+        for ticket in view.askers if before is None else view.askers | before.askers:
+            self._hold(ticket)
+
+    def _hold(self, ticket: str) -> None:
+        snapshot = self._tickets.get(ticket)
+        views = [view for view in self._unsettled.values() if ticket in view.askers]
+        first = min(views, key=lambda view: (not view.waits, view.since), default=None)
+        words = holds_up(first.record) if first is not None else ""
+        if snapshot is not None and snapshot.held_by != words:
+            self._tickets[ticket] = replace(snapshot, held_by=words)
+            self.tickets_version += 1
+            self._dirty.add(ticket)
 
     def effects(self) -> tuple[EffectView, ...]:
         """Return all effects, the longest waiting first, then the others by key."""

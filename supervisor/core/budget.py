@@ -6,8 +6,12 @@ Pure. All amounts are USD and are the SDK's client-side estimates, not billing d
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from supervisor.core.spec import DEFAULT_RESERVE_USD
+
+if TYPE_CHECKING:
+    from supervisor.core.model import TicketSnapshot
 
 ROUNDING_USD = 1e-7
 """Totals that differ by less are the same: one of them was written out and read back."""
@@ -94,6 +98,34 @@ def attempt_cap(
         shares = (unreserved_usd / among - reserve_usd for among in range(max(1, sharers), 1, -1))
         limits.append(next((share for share in shares if share >= useful), unreserved_usd - reserve_usd))
     return min(limits) if limits else None
+
+
+def is_short(ticket: TicketSnapshot, reserve_usd: float) -> bool:
+    """Return whether a ticket's own budget is too little for another attempt."""
+    own = attempt_cap(ticket.headroom_usd, reserve_usd, None, 1)
+    return own is not None and own < MIN_CAP_USD
+
+
+def used_up(ticket: TicketSnapshot, reserve_usd: float) -> str:
+    """Return which of a ticket's own limits is used up, in words; empty while it may go on."""
+    if is_short(ticket, reserve_usd):
+        return f"{usd_words(max(0.0, ticket.headroom_usd or 0.0))} left, less than the reserve {usd_words(reserve_usd)}"
+    if ticket.turns_left == 0:
+        return f"all {ticket.budget_turns} turns are taken"
+    if ticket.tokens_left == 0:
+        return f"all {ticket.budget_tokens:,} tokens are used"
+    return ""
+
+
+def usd_words(usd: float) -> str:
+    """Return an amount that came about, to the cent; less than half a cent is said to be that."""
+    return "<1¢" if 0 < usd < 0.005 else f"${usd:.2f}"
+
+
+def exact_usd(usd: float) -> str:
+    """Return an amount that somebody chose: with cents, and with more digits where there are more."""
+    whole, _, part = f"{usd:.6f}".partition(".")
+    return f"${whole}.{part.rstrip('0'):0<2}"
 
 
 def raised(limit: float, first: float, ceiling: float | None, enough: float) -> float | None:

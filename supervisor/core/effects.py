@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from supervisor.core.payloads import Difference, Json, as_text
+from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +72,7 @@ MOVES: Mapping[EffectState | None, frozenset[EffectState]] = MappingProxyType(
         _C: frozenset({_D, _R, _U}),
         _D: frozenset(),
         _R: frozenset({_C, _Q, _A}),
-        _U: frozenset({_D, _N, _A, _C}),
+        _U: frozenset({_D, _N, _A, _C, _G}),
         _N: frozenset({_G, _D, _A, _C}),
         _G: frozenset({_C, _D, _A}),
         _X: frozenset({_G, _Q, _A}),
@@ -217,6 +218,32 @@ class EffectView:
         return r.settled_at or r.claimed_at or r.requested_at or 0.0
 
 
+def decision(log: Sequence[LogRow]) -> LogRow | None:
+    """Return the decision or the proof that brought an effect to where it is; None where neither did."""
+    row = next((row for row in reversed(log) if row.from_state != row.to_state), None)
+    return row if row is not None and row.actor_kind in _DECIDES else None
+
+
+def holds_up(record: EffectRecord) -> str:
+    """Return why no agent goes on before an effect was decided or has ended, in words that follow a ticket's id.
+
+    Safe to draw; empty where it keeps nobody.
+    """
+    name = safe_line(record.key, _KEY_CHARS)
+    match record.state:
+        case EffectState.UNRESOLVED:
+            return f"is waiting for its effect {name}: settle it first (!, or supervise effects)"
+        case EffectState.REQUESTED:
+            return f"is waiting for its effect {name}: approve or deny it first (!, or supervise effects)"
+        case EffectState.CLAIMED:
+            return f"is waiting for its effect {name}, which may still be under way: it has to end first (e)"
+        case _:
+            return ""
+
+
+_KEY_CHARS = 120
+
+
 def askers(log: Sequence[LogRow]) -> frozenset[str]:
     """Return the tickets that asked for an effect the last time, be it open or ended.
 
@@ -231,6 +258,7 @@ def askers(log: Sequence[LogRow]) -> frozenset[str]:
     return frozenset(found)
 
 
+_DECIDES = frozenset({"operator", "probe"})
 _CERTAIN = frozenset({_D, _R, _X, _A})
 
 

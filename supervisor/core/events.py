@@ -265,6 +265,8 @@ class FilesRewound(Lasting):
     """How many files changed besides those."""
     left: str = ""
     """The commit that holds the files as they are now."""
+    work: str | None = None
+    """What a ticket that is done says of its work from now on; None leaves that as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +360,13 @@ class VerbPending(Event):
 @dataclass(frozen=True, slots=True)
 class TurnCost(Event):
     """What the turn under way has cost so far, USD, by the token usage of its messages: its result will tell."""
+
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveSeen(Event):
+    """What is kept free below the ticket's budget from now on, USD: the largest call has become larger."""
 
     usd: float
 

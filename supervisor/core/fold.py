@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.core import events as ev
 from supervisor.core.asks import ASK_WHYS, AnswerKind, AskKind, headline
+from supervisor.core.budget import used_up
 from supervisor.core.model import ACTIVE, RESTING, State, TicketSnapshot, Why, is_legal
 from supervisor.core.tools import tool_words
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 ENDS_ASKS = frozenset({State.QUEUED, State.DONE, State.FAILED, State.CANCELLED})
 """A ticket that comes to one of these waits for no answer any more: it goes on without, or not at all."""
+LIMIT_RAISED = "limit raised; resume it"
+"""What a ticket says that rests at a limit which has since been raised."""
 
 
 def _added(s: TicketSnapshot, e: ev.TicketAdded) -> TicketSnapshot:
     new = not s.created
-    return replace(
+    after = replace(
         s,
         title=e.title,
         order=e.order,
@@ -43,6 +46,7 @@ def _added(s: TicketSnapshot, e: ev.TicketAdded) -> TicketSnapshot:
         instructions=e.instructions,
         created=s.created or e.at,
     )
+    return _at_limit(s, after)
 
 
 def _mark_after(s: TicketSnapshot, verb: str) -> str | None:
@@ -126,6 +130,7 @@ def _turn(s: TicketSnapshot, e: ev.TurnEnded) -> TicketSnapshot:
         turns=s.turns + max(0, e.num_turns),
         spent_usd=spent,
         turn_usd=0.0,
+        tools=(),
         tokens=tokens,
         denials=s.denials + len(e.denials),
         last_activity=e.at,
@@ -139,6 +144,7 @@ def _ended(s: TicketSnapshot, e: ev.AttemptEnded) -> TicketSnapshot:
         spent_usd=s.spent_usd + extra + max(0.0, e.settled_usd),
         estimated_usd=s.estimated_usd + extra,
         turn_usd=0.0,
+        tools=(),
         tokens=s.tokens + max(0, e.tokens),
         live=False,
         last_activity=e.at,
@@ -156,7 +162,7 @@ def _corrected(s: TicketSnapshot, e: ev.CostCorrected) -> TicketSnapshot:
 
 
 def _limits(s: TicketSnapshot, e: ev.LimitsChanged) -> TicketSnapshot:
-    return replace(
+    after = replace(
         s,
         budget_usd=e.budget_usd,
         max_turns=e.max_turns,
@@ -164,6 +170,33 @@ def _limits(s: TicketSnapshot, e: ev.LimitsChanged) -> TicketSnapshot:
         budget_tokens=e.budget_tokens,
         pending=_mark_after(s, "budget") if e.letters else s.pending,  # without one it has raised it by itself
     )
+    return _at_limit(s, after)
+
+
+def _reserve(s: TicketSnapshot, e: ev.ReserveSeen) -> TicketSnapshot:
+    return _at_limit(s, replace(s, reserve_usd=max(0.0, e.usd)))
+
+
+def _at_limit(before: TicketSnapshot, after: TicketSnapshot) -> TicketSnapshot:
+    """Let a ticket that rests at a limit say what holds now that its limits are others."""
+    if before.state is not State.NEEDS_YOU or before.why is not Why.LIMIT or before.live:
+        return after
+    if _own_limits(before) == _own_limits(after):
+        return after
+    words, was = used_up(after, after.reserve_usd), used_up(before, before.reserve_usd)
+    by_turns = not was and before.subtype == "error_max_turns"
+    higher = _is_more(after.max_turns, before.max_turns) if by_turns else _is_more(after.budget_usd, before.budget_usd)
+    if not words and (was or higher):
+        words = LIMIT_RAISED
+    return replace(after, detail=words or before.detail)
+
+
+def _own_limits(s: TicketSnapshot) -> tuple[float | None, ...]:
+    return s.budget_usd, s.reserve_usd, s.max_turns, s.budget_turns, s.budget_tokens
+
+
+def _is_more(limit: float | None, before: float | None) -> bool:
+    return before is not None and (limit is None or limit > before)
 
 
 def _priority(s: TicketSnapshot, e: ev.PriorityChanged) -> TicketSnapshot:
@@ -189,7 +222,8 @@ def _closed(s: TicketSnapshot, e: ev.LettersClosed) -> TicketSnapshot:
 
 
 def _rewound(s: TicketSnapshot, e: ev.FilesRewound) -> TicketSnapshot:
-    return replace(s, pending=_mark_after(s, "rewind"), last_activity=e.at)
+    detail = e.work if s.state is State.DONE and e.work is not None else s.detail
+    return replace(s, detail=detail, pending=_mark_after(s, "rewind"), last_activity=e.at)
 
 
 def _started_over(s: TicketSnapshot, e: ev.StartedOver) -> TicketSnapshot:
@@ -242,15 +276,21 @@ def _unless_asked(s: TicketSnapshot, at: float) -> TicketSnapshot:
 
 
 def _spoke(s: TicketSnapshot, e: ev.AgentSpoke) -> TicketSnapshot:
-    return _busy(s, e.at, "thinking" if e.thinking else e.text)
+    return _busy(s, e.at, _THINKING if e.thinking else e.text)
 
 
 def _tool(s: TicketSnapshot, e: ev.ToolCalled) -> TicketSnapshot:
-    return _busy(s, e.at, f"{tool_words(e.name)} {e.summary}".rstrip())
+    words = f"{tool_words(e.name)} {e.summary}".rstrip()[:_DETAIL_CHARS]
+    others = [tool for tool in s.tools if tool[0] != e.tool_use_id]
+    return replace(_busy(s, e.at, words), tools=(*others, (e.tool_use_id, words))[-_MOST_TOOLS:])
 
 
 def _returned(s: TicketSnapshot, e: ev.ToolReturned) -> TicketSnapshot:
-    return replace(s, last_activity=e.at)
+    """A tool that has returned is not what the agent does now: that is the latest one still at work, or thinking."""
+    words = next((words for ident, words in s.tools if ident == e.tool_use_id), None)
+    left = tuple(tool for tool in s.tools if tool[0] != e.tool_use_id)
+    after = replace(s, tools=left, last_activity=e.at)
+    return _busy(after, e.at, left[-1][1] if left else _THINKING) if words is not None and s.detail == words else after
 
 
 def _retrying(s: TicketSnapshot, e: ev.Retrying) -> TicketSnapshot:
@@ -270,6 +310,9 @@ def _verified(s: TicketSnapshot, e: ev.Verified) -> TicketSnapshot:
 
 
 _DETAIL_CHARS = 200
+_THINKING = "thinking"
+_MOST_TOOLS = 50
+"""Most tools at work that are remembered of one ticket."""
 
 
 def _busy(s: TicketSnapshot, at: float, words: str) -> TicketSnapshot:
@@ -308,6 +351,7 @@ _REDUCERS: dict[type[ev.Event], Callable[..., TicketSnapshot]] = {
     ev.AskWithdrawn: _withdrawn,
     ev.GrantUsed: _same,
     ev.TurnCost: _turn_cost,
+    ev.ReserveSeen: _reserve,
     ev.VerbPending: _pending,
     ev.TurnBegan: _same,
     ev.AgentSpoke: _spoke,

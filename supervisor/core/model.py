@@ -144,9 +144,14 @@ class TicketSnapshot:
     """The part of ``spent_usd`` that is an estimate for attempts which died without a result."""
     turn_usd: float = field(default=0.0, metadata=LIVE)
     """What the turn under way has cost so far by its messages: an estimate beside ``spent_usd``."""
+    tools: tuple[tuple[str, str], ...] = field(default=(), metadata=LIVE)
+    """The tools that are at work for the agent: the call's id, and what is shown of it."""
+    held_by: str = field(default="", metadata=LIVE)
+    """What keeps an agent from going on and has to be done first, in words that follow the ticket's id: an effect of
+    its own or of its lineage that waits or is under way. Safe to draw; empty for none."""
     budget_usd: float | None = None
     reserve_usd: float = 0.0
-    """Kept free below the budget: what the file says, or the largest API call seen when it was last started."""
+    """Kept free below the budget: what the file says, or the largest API call of its model so far."""
     tokens: int = 0
     """Input, output and what was written to the cache, over all attempts."""
     budget_turns: int | None = None
@@ -288,6 +293,8 @@ class EntryKind(StrEnum):
     RESULT = "result"
     NOTE = "note"
     ENDING = "ending"
+    PENDING = "pending"
+    """A message that the agent has not been given: only screens put it after what a transcript holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +308,7 @@ class Entry:
     text: str
     """What stands on the line: the words, or for a tool its name."""
     detail: str = ""
-    """For a tool its input, for a result the output; may hold many lines."""
+    """For a tool its input, for a result the output, for a prompt what the supervisor added; may hold many lines."""
     tool_use_id: str | None = None
     is_error: bool = False
     nested: bool = False
@@ -328,6 +335,8 @@ class BatchTotals:
     """What the turns under way have cost so far, an estimate beside ``spent_usd``."""
     budget_usd: float | None = None
     starting_paused: bool = False
+    held: str = ""
+    """Why no further ticket is started for now, in words for the operator; empty while they are."""
     notice: str = ""
     """One line about the whole batch (rate limits, authentication, recovery, stopping)."""
     rehearsal: bool = False

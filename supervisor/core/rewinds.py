@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from supervisor.core import events as ev
+from supervisor.core.model import State
 from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ MAX_NAMED = 40
 _WORDS = 60
 _BEFORE_REWIND = "how they were before the rewind"
 """Where an undo of a rewind goes back to."""
+FILES_TAKEN_BACK = "files taken back since"
+"""What a done ticket says whose files are no longer those that its work ended with."""
 
 
 class Source(StrEnum):
@@ -179,6 +182,33 @@ def last_files(events: Iterable[ev.Event]) -> str:
             case ev.StartedOver():
                 known = ""
     return known
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """How a ticket's last work ended, as far as it is known."""
+
+    detail: str = ""
+    """What the ticket said when it was done."""
+    files: str = ""
+    """Commit that holds the files as its agent left them; empty where nobody kept them."""
+
+
+def work_done(events: Iterable[ev.Event]) -> WorkDone:
+    """Return how the work of a ticket that is done ended, before anything was taken back."""
+    detail, files, is_done = "", "", False
+    for event in events:
+        match event:
+            case ev.StateChanged():
+                detail = event.detail if event.to is State.DONE and not is_done else detail
+                is_done = event.to is State.DONE
+            case ev.AttemptEnded(snapshot=commit):
+                files = commit
+            case ev.LetterPosted(wakes=True):
+                is_done = False
+            case ev.StartedOver():
+                is_done, files = False, ""
+    return WorkDone(detail, files)
 
 
 def can_be_gone_back_to(events: Iterable[ev.Event]) -> frozenset[str]:

@@ -32,6 +32,7 @@ class DecisionVerb(StrEnum):
     DONE = "done"
     NOT_DONE = "not_done"
     GRANT = "grant"
+    """Let it run once more, whatever has become of it: a decision, and no finding."""
     ABANDON = "abandon"
     FENCE = "fence"
     """Take a claim from an owner whose death cannot be proved; what it reports later is refused."""
@@ -44,7 +45,7 @@ DECISIONS: Mapping[DecisionVerb, tuple[frozenset[EffectState], EffectState | Non
         DecisionVerb.DENY: (frozenset({_Q}), _X),
         DecisionVerb.DONE: (frozenset({_Q, _U, _N, _G, _A}), _D),
         DecisionVerb.NOT_DONE: (frozenset({_U}), _N),
-        DecisionVerb.GRANT: (frozenset({_N, _X}), _G),
+        DecisionVerb.GRANT: (frozenset({_U, _N, _X}), _G),
         DecisionVerb.ABANDON: (frozenset({_Q, _U, _N, _G, _R, _X}), _A),
         DecisionVerb.FENCE: (frozenset({_C}), _U),
         DecisionVerb.NOTE: (frozenset(EffectState), None),

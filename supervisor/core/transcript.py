@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import replace
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.core import events as ev
 from supervisor.core.asks import verdict_words
 from supervisor.core.model import Entry, EntryKind
+from supervisor.core.prompt_parts import parted
 from supervisor.core.rewinds import rewound_words
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ ENTRY_CHARS = 8_000
 
 _DIAGNOSTIC = "[ede_diagnostic]"
 """Begins a line for the CLI's own makers, which comes with every interrupt (CLI 2.1.332); the record keeps it."""
+_LONG_SUM = re.compile(r"\$(\d{1,15}\.\d{5,20})(?!\d)", re.ASCII)
+"""A sum with more digits than money has: the CLI prints floats as they come (CLI 2.1.332)."""
 _CENT_USD = 0.01
 
 
@@ -102,7 +106,7 @@ def _no_entry(_: Transcript, __: ev.Event) -> None:
 
 
 def _prompt(t: Transcript, e: ev.PromptStored) -> None:
-    t.add(e.at, EntryKind.PROMPT, e.text, prompt=e.kind)
+    t.add(e.at, EntryKind.PROMPT, *parted(e.text, e.kind), prompt=e.kind)
 
 
 def _spoke(t: Transcript, e: ev.AgentSpoke) -> None:
@@ -192,8 +196,14 @@ _ENTRIES: dict[type[ev.Event], Callable[..., None]] = {
 
 
 def telling(errors: Iterable[str]) -> list[str]:
-    """Return the errors of a turn that mean something to an operator."""
-    return [error for error in errors if not error.startswith(_DIAGNOSTIC)]
+    """Return the errors of a turn that mean something to an operator, with sums of money as one reads them."""
+    return [_LONG_SUM.sub(_rounded, error) for error in errors if not error.startswith(_DIAGNOSTIC)]
+
+
+def _rounded(sum_: re.Match[str]) -> str:
+    """Return a sum to a hundredth of a cent, and to the cent where that is the same."""
+    whole, _, part = f"{float(sum_[1]):.4f}".partition(".")
+    return f"${whole}.{part.rstrip('0'):0<2}"
 
 
 def told(events: Iterable[ev.Event]) -> tuple[Entry, ...]:

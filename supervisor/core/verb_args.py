@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.budget import MIN_CAP_USD, ROUNDING_USD
 from supervisor.core.verbs import BUDGET, FORK, MESSAGE, PRIORITY, REWIND
 
 if TYPE_CHECKING:
@@ -61,9 +62,26 @@ def _number(told: Mapping[str, Any], name: str, least: float, most: float) -> fl
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise BadArgs(f'"{name}" must be a number')
-    if not least <= value <= most:
-        raise BadArgs(f'"{name}" must be between {least:g} and {most:g}')
+    if value < least:
+        raise BadArgs(f'"{name}" must be at least {_shown(least)}, not {_shown(value)}')
+    if value > most:
+        raise BadArgs(f'"{name}" must be at most {_shown(most)}, not {_shown(value)}')
     return value
+
+
+def _shown(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:g}"
+
+
+def _sum(usd: float, what: str) -> float:
+    """Return a budget. Raises BadArgs for one with which nothing could ever begin, in the words of the file's check."""
+    if usd <= 0:
+        raise BadArgs(f"{what} must be more than 0, not {_shown(round(usd, 6))}")
+    if usd < MIN_CAP_USD - ROUNDING_USD:
+        raise BadArgs(f"{what} must be at least {MIN_CAP_USD:g}, not {_shown(round(usd, 6))}")
+    if usd > MAX_USD:
+        raise BadArgs(f"{what} must be at most {_shown(MAX_USD)}, not {_shown(usd)}")
+    return usd
 
 
 def _whole(told: Mapping[str, Any], name: str, least: int, most: int) -> int | None:
@@ -83,7 +101,7 @@ def _budget(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
     ``max_turns`` is for each prompt, ``budget_turns`` and ``budget_tokens`` are for all attempts.
     """
     sums = {
-        "budget_usd": _number(told, "budget_usd", 0, MAX_USD),
+        "budget_usd": _number(told, "budget_usd", -MAX_USD, MAX_USD),
         "raise_usd": _number(told, "raise_usd", -MAX_USD, MAX_USD),
     }
     if sums["raise_usd"] is not None:
@@ -121,7 +139,9 @@ def limits(ticket: TicketSnapshot, args: Mapping[str, Any]) -> Limits:
     if "raise_usd" in args:
         if ticket.budget_usd is None:
             raise BadArgs(f"{ticket.id} has no budget that could be raised")
-        budget = min(MAX_USD, max(0.0, ticket.budget_usd + args["raise_usd"]))
+        budget = round(ticket.budget_usd + args["raise_usd"], 9)  # people write cents
+    if budget is not None and args.keys() & {"budget_usd", "raise_usd"}:
+        budget = _sum(budget, "the budget")
     return Limits(
         budget,
         args.get("max_turns", ticket.max_turns),
@@ -142,12 +162,13 @@ def _fork(ticket: TicketSnapshot, told: Mapping[str, Any]) -> Args:
     files = told.get("files", "then")
     if files not in ("now", "then"):
         raise BadArgs('"files" is "now" or "then"')
+    budget = _number(told, "budget_usd", -MAX_USD, MAX_USD)
     return {
         "prompt": _text(told, "prompt", "the fork's prompt"),
         "at": _text(told, "at", "the place", needed=False),
         "files": files,
         "title": _text(told, "title", "the title", needed=False),
-        "budget_usd": _number(told, "budget_usd", 0, MAX_USD),
+        "budget_usd": None if budget is None else _sum(budget, "the fork's budget"),
         "max_turns": _whole(told, "max_turns", 1, MAX_TURNS),
         "model": _text(told, "model", "the model", needed=False),
     }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from supervisor.core.model import RESTING, State, TicketSnapshot
+from supervisor.core.model import RESTING, State, TicketSnapshot, Why
+from supervisor.core.text import safe_line
 
 Refusal = Callable[[TicketSnapshot], "str | None"]
 
@@ -48,7 +49,12 @@ def _rests(ticket: TicketSnapshot) -> bool:
 
 
 def _says(ticket: TicketSnapshot) -> str:
-    return f"{ticket.id} is {ticket.state.value.replace('_', ' ')}"
+    return f"{ticket.id} is {standing(ticket.state)}"
+
+
+def standing(state: State) -> str:
+    """Return what a ticket in a state is, in words that follow "is"."""
+    return "waiting for you" if state is State.NEEDS_YOU else state.value
 
 
 def _interrupt(ticket: TicketSnapshot) -> str | None:
@@ -63,7 +69,11 @@ def _message(ticket: TicketSnapshot) -> str | None:
 
 def _resume(ticket: TicketSnapshot) -> str | None:
     if _rests(ticket):
-        return None
+        if ticket.held_by:
+            return f"{ticket.id} {ticket.held_by}"
+        # there is none on the board, and a ticket that says so all the same would only say so again
+        held = ticket.state is State.NEEDS_YOU and ticket.why in (Why.UNRESOLVED_EFFECT, Why.APPROVE_EFFECT)
+        return f"{_says(ticket)}: {safe_line(ticket.detail, 200)}" if held else None
     sooner = "; it goes on by itself, or at once if you interrupt it first" if ticket.state is State.PARKED else ""
     return f"{_says(ticket)}: only a resting ticket can be resumed{sooner}"
 

@@ -12,7 +12,7 @@ from supervisor.core.spec import BatchSpec
 from supervisor.doctor import machine, state
 from supervisor.doctor.exposure import exposure
 from supervisor.doctor.findings import Finding, fault, ok
-from supervisor.preflight import check_repository
+from supervisor.preflight import check_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ def _batch(file: Path, spec: BatchSpec | None, faults: Sequence[str]) -> Iterato
         return
     yield ok("batch", f"{spec.name}: {len(spec.tickets)} tickets, {len(spec.effects)} effects")
     try:
-        anyio.run(check_repository, spec.repo)
+        anyio.run(check_places, spec)
         yield ok("repository", str(spec.repo))
     except PreflightError as error:
         yield fault("repository", error.message, error.remedy)

@@ -64,7 +64,9 @@ class Account:
         engine, model = self._engine, self._ticket.model or ""
         engine.prices.learn(turn.prices)
         engine.purse.spent(self._ticket.id, turn.cost_usd)
-        engine.largest_calls[model] = max(turn.largest_call_usd, engine.largest_calls.get(model, 0.0))
+        if turn.largest_call_usd > engine.largest_calls.get(model, 0.0):
+            engine.largest_calls[model] = turn.largest_call_usd
+            treasury.show_reserves(engine, model)
         self._since, self._spent = after(turn), self._spent + turn.cost_usd
 
     def show(self, usage: UsageMeter) -> None:

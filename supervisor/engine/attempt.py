@@ -187,7 +187,7 @@ class Attempt:
         found = await account.opened(self._plan.session_id, baseline)
         began = ev.AttemptConnected(*at, self._number, p.pid or None, p.start, p.boot_id, baseline_usd=baseline)
         await self._engine.journal.emit_all(*([found] if found is not None else []), began)
-        await self._emit(ev.StateChanged(*self._at(), State.RUNNING, detail="waiting for the agent"))
+        await self._emit(ev.StateChanged(*self._at(), State.RUNNING, detail="asked the agent"))
 
     async def _record(self, session: AgentSession, account: Account, failure: Failure | None) -> AttemptResult:
         """Decide what the ending means and complete the attempt's row."""

@@ -142,7 +142,7 @@ class Batch:
 
     def _hold_starts(self, on: bool) -> None:
         if on:
-            self.engine.holds.set(_PAUSE, "starting is paused: p, or supervise starting on, lets tickets start again")
+            self.engine.holds.set(_PAUSE, "starting is paused: p starts tickets again")
         else:
             self.engine.holds.clear(_PAUSE)
         self.board.announce(starting_paused=on)

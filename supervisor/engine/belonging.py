@@ -55,6 +55,14 @@ def belonging(setting: str, tickets: Iterable[TicketSnapshot]) -> Belonging | No
     return next((Belonging(parts[1]) for parts in branches if parts[0] == "supervise" and len(parts) > 2), None)
 
 
+def refuse_to_read(setting: str, tickets: Iterable[TicketSnapshot], spec: BatchSpec, state_dir: Path) -> None:
+    """Raise StoreError where what is written down in a directory is another batch's than the one that is asked for."""
+    known = belonging(setting, tickets)
+    if known is not None and (refusal := known.refusal(spec, state_dir)) is not None:
+        where = f"name {known.file or 'the file of that batch'}, or the directory of this one with --state-dir"
+        raise StoreError(refusal.message, where)
+
+
 async def take(store: TicketStore, spec: BatchSpec) -> None:
     """Note whose directory it is from now on. Raises StoreError where it is another batch's."""
     setting = await store.setting(BATCH)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
 
-from supervisor.core.effects import Answer, EffectRecord, EffectState, EffectView
+from supervisor.core.effects import Answer, EffectRecord, EffectState, EffectView, decision
 from supervisor.core.errors import StoreError
 from supervisor.core.rulings import Decision, DecisionVerb
 from supervisor.store.owner import is_proved_dead
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.core.board import Board
-    from supervisor.core.effects import Claim, EffectRequest
+    from supervisor.core.effects import Claim, EffectRequest, LogRow
     from supervisor.core.payloads import Json
     from supervisor.core.spec import EffectSpec
     from supervisor.engine.effects import Verdict
@@ -107,13 +107,13 @@ class EffectDesk:
             v.record.state is EffectState.CLAIMED and v.record.epoch != self.ledger.epoch for v in self._board.effects()
         )
 
-    async def rule(self, ruling: Ruling, *, wake: bool = True) -> EffectRecord:
+    async def rule(self, ruling: Ruling) -> EffectRecord:
         """Carry out what the operator decided, and wake who waits for it.
 
         Raises UnknownEffect, StaleDecision and DecisionRefused, whose texts are for the operator, and StoreError.
         """
         held = await self.ledger.by_key(ruling.key)
-        decision = Decision(
+        wanted = Decision(
             ruling.verb,
             str(uuid.uuid4()),
             ruling.actor,
@@ -123,23 +123,18 @@ class EffectDesk:
             ruling.outcome,
             ruling.ticket,
         )
-        record = await self.ledger.decide(held, decision)
+        record = await self.ledger.decide(held, wanted)
         await self._show(record)
-        if wake and ruling.verb is not DecisionVerb.NOTE:
+        if ruling.verb is not DecisionVerb.NOTE:
             self.on_decided(record)
         return record
 
     async def once_more(self, ruling: Ruling) -> EffectRecord:
-        """Decide that it did not happen and that it may run once more: two rows in the log, one wish of the operator.
+        """Decide that it may run once more: one row in the log, which claims nothing of what became of the first run.
 
         Raises as ``rule`` does.
         """
-        record = await self.ledger.by_key(ruling.key)
-        if record.state is EffectState.UNRESOLVED:
-            # The ticket is woken by the grant only, or its prompt would say that it must not run again.
-            record = await self.rule(_with(ruling, DecisionVerb.NOT_DONE, ruling.seen_version), wake=False)
-            return await self.rule(_with(ruling, DecisionVerb.GRANT, record.version))
-        return await self.rule(_with(ruling, DecisionVerb.GRANT, ruling.seen_version))
+        return await self.rule(replace(ruling, verb=DecisionVerb.GRANT))
 
     async def take_proof(self, record: EffectRecord, found: Verdict | str) -> str | None:
         """Let a probe's proof settle an effect; return None if it did, else in words why not.
@@ -151,7 +146,7 @@ class EffectDesk:
             return found
         verb = DecisionVerb.DONE if found.state is EffectState.DONE else DecisionVerb.NOT_DONE
         words = found.error or "the other system says so"
-        decision = Decision(
+        proof = Decision(
             verb,
             str(uuid.uuid4()),
             f"probe of {record.effect}",
@@ -162,7 +157,7 @@ class EffectDesk:
             None,
             "probe",
         )
-        settled = await self.ledger.decide(record, decision)
+        settled = await self.ledger.decide(record, proof)
         await self._show(settled)
         self.on_decided(settled)
         return None
@@ -198,6 +193,11 @@ class EffectDesk:
         view = self._board.effect(record.key)
         return view.askers if view is not None else frozenset({record.ticket})
 
+    def decision(self, record: EffectRecord) -> LogRow | None:
+        """Return the decision or the proof that brought an effect to where it is; None where neither did."""
+        view = self._board.effect(record.key)
+        return decision(view.log) if view is not None and view.record.version == record.version else None
+
     async def refresh(self, record: EffectRecord, *, busy: bool = False) -> None:
         """Show an effect again, after something about it changed."""
         await self._show(await self.ledger.find(record.scope, record.op) or record, busy=busy)
@@ -220,9 +220,3 @@ class EffectDesk:
         else:
             dead = await anyio.to_thread.run_sync(is_proved_dead, owner)
         return dead and (command is None or await anyio.to_thread.run_sync(is_proved_dead, command))
-
-
-def _with(ruling: Ruling, verb: DecisionVerb, seen_version: int) -> Ruling:
-    return Ruling(
-        ruling.key, verb, seen_version, ruling.why, ruling.evidence, ruling.outcome, ruling.ticket, ruling.actor
-    )

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 from supervisor.core.effects import Answer, Claim, EffectRecord, EffectRequest, EffectState
 from supervisor.core.errors import StoreError
 from supervisor.core.payloads import Difference, Json, KeyFault, as_text, build_op, canonical
+from supervisor.core.text import safe_line
 
 if TYPE_CHECKING:
+    from supervisor.core.effects import LogRow
     from supervisor.core.spec import EffectSpec
     from supervisor.engine.effects import EffectRunner
 
 MAX_PAYLOAD = 1_000_000
 """Characters of a payload's canonical form."""
+_REASON_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +126,17 @@ class EffectCaller:
     def _told(self, record: EffectRecord) -> ToolAnswer:
         if record.state in (EffectState.UNRESOLVED, EffectState.CLAIMED):
             self._asker.is_stuck(record)
-        return tell(record, self._asker.ticket)
+        return tell(record, self._asker.ticket, self._runner.desk.decision(record))
 
 
-def tell(record: EffectRecord, ticket: str | None = None) -> ToolAnswer:
-    """Return what a model is told of an effect that was asked for; ``ticket`` is its own, if not who asked last."""
+def tell(record: EffectRecord, ticket: str | None = None, decided: LogRow | None = None) -> ToolAnswer:
+    """Return what a model is told of an effect that was asked for.
+
+    Args:
+        record: the effect.
+        ticket: the model's own, if that is not the one that asked last.
+        decided: the decision or proof that brought the effect to where it is.
+    """
     match record.state:
         case EffectState.DONE:
             return ToolAnswer(record.outcome_text or "Done.")
@@ -156,10 +165,16 @@ def tell(record: EffectRecord, ticket: str | None = None) -> ToolAnswer:
                 is_error=True,
             )
         case EffectState.DENIED:
-            return ToolAnswer("The operator denied this. It was not done. Go on without it.", is_error=True)
+            reason = safe_line(decided.reason, _REASON_CHARS) if decided is not None else ""
+            why = f" Their reason: {reason}" if reason else ""
+            return ToolAnswer(f"The operator denied this. It was not done. Go on without it.{why}", is_error=True)
         case EffectState.NOT_DONE:
+            asked = decided is not None and decided.actor_kind == "probe"
+            who = "The other system was asked, and says" if asked else "The operator settled this: they say"
             return ToolAnswer(
-                "The operator found that this did not happen, and does not want it run again.", is_error=True
+                f"{who} that it did not happen. It is not run again unless the operator allows it: "
+                "do not call it again. Go on without it.",
+                is_error=True,
             )
         case EffectState.ABANDONED:
             return ToolAnswer("The operator gave this effect up. Go on without it.", is_error=True)

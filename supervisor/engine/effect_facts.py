@@ -19,7 +19,8 @@ _NEWS = frozenset({EffectState.NOT_DONE, EffectState.GRANTED})
 def certain(engine: Engine, ticket: str) -> tuple[str, ...]:
     """Return what the ledger knows of the ticket's effects, one line for each: the conversation may claim otherwise."""
     records = [record for record, shared in _of_lineage(engine, ticket) if shared or record.scope == ticket]
-    return tuple(f"{record.op}: {tell(record, ticket).text}" for record in records)
+    told = [(record, tell(record, ticket, engine.desk.decision(record))) for record in records]
+    return tuple(f"{record.op}: {answer.text}" for record, answer in told)
 
 
 def not_shared(engine: Engine, ticket: str) -> tuple[str, ...]:

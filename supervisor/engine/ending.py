@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.core.model import Outcome
 from supervisor.core.resume import Ending, classify
+from supervisor.core.transcript import telling
 
 if TYPE_CHECKING:
     from supervisor.core.events import TurnEnded
@@ -88,7 +89,7 @@ def _detail(course: Course, outcome: Outcome) -> str:
         return ""
     if turn is not None:
         first_line = turn.text.strip().split("\n", 1)[0]
-        return "; ".join(turn.errors) or first_line or turn.terminal_reason or turn.subtype
+        return "; ".join(telling(turn.errors)) or first_line or turn.terminal_reason or turn.subtype
     return course.failure.message if course.failure is not None else "the agent's process ended without a result"
 
 

@@ -52,6 +52,11 @@ def slug(name: str) -> str:
     return f"{safe or 'ticket'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+def branch_of(batch: str, ticket: str) -> str:
+    """Return the name of the branch that a ticket of a batch works on."""
+    return f"supervise/{slug(batch)}/{slug(ticket)}"
+
+
 @dataclass(frozen=True, slots=True)
 class GitOutput:
     """What one git did."""
@@ -194,3 +199,18 @@ async def _talk(process: Process, feed: bytes | None, limit: int | None) -> tupl
         group.start_soon(write)
     await process.wait()
     return out, err
+
+
+async def commits(repo: Path, *names: str) -> list[str]:
+    """Return the commits that some names stand for, all asked for at once; empty for one that names none."""
+    feed = "".join("{}^{{commit}}\n".format(name.replace("\n", " ")) for name in names)
+    told = (await run_git(repo, "cat-file", "--batch-check", feed=feed.encode())).checked().out
+    lines = [line.split(b" ") for line in told.split(b"\n")[: len(names)]]
+    return [words[0].decode() if words[1:2] == [b"commit"] else "" for words in lines]
+
+
+def named_commit(base: str, commit: str) -> str:
+    """Return the commit that a base names, as ``commits`` found it. Raises WorktreeError where it names none."""
+    if not commit:
+        raise WorktreeError(f"base {base!r} names no commit", "name a branch, tag or commit of the repository")
+    return commit

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from supervisor.core import events as ev
+from supervisor.core.budget import exact_usd, used_up
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.letters import Letter
 from supervisor.core.model import State, Why
+from supervisor.core.starts import starts_when
 from supervisor.core.verb_args import BadArgs, checked, limits
 from supervisor.core.verbs import (
     BUDGET,
@@ -136,9 +138,14 @@ class Mailroom:
         if not self._spawn(carry_out):
             return True, "it is carried out at the next start"
         if verb.name not in HANDLERS:
-            return True, will(verb, self._engine.board[ticket].live or self._runner_of(ticket) is not None)
+            return True, self._will(verb, ticket)
         await done.wait()
         return outcome[0]
+
+    def _will(self, verb: Verb, ticket: str) -> str:
+        now = self._engine.board[ticket]
+        at_work = now.live or self._runner_of(ticket) is not None
+        return will(verb, at_work=at_work, held_by=now.held_by, starts=starts_when(self._engine.board.announced))
 
     def _letter(
         self, verb: Verb, ticket: str, told: Mapping[str, Any], ident: str | None = None, actor: str = ""
@@ -270,12 +277,15 @@ async def apply_setting(journal: Journal, letter: Letter, at: float) -> str:
     await journal.derive(letter.ticket, change)
     now = journal.board[letter.ticket]
     rests = now.state is State.NEEDS_YOU and now.why is Why.LIMIT and not now.live
-    return _limits_in_words(now) + ("; resume it to go on" if rests else "")
+    if not rests:
+        return _limits_in_words(now)
+    left = used_up(now, now.reserve_usd)
+    return f"{_limits_in_words(now)}; {f'still too little: {left}' if left else 'resume it to go on'}"
 
 
 def _limits_in_words(ticket: TicketSnapshot) -> str:
-    budget, turns, in_all, tokens = ticket.budget_usd, ticket.max_turns, ticket.budget_turns, ticket.budget_tokens
-    words = ["no budget" if budget is None else f"budget ${budget:.2f}"]
+    usd, turns, in_all, tokens = ticket.budget_usd, ticket.max_turns, ticket.budget_turns, ticket.budget_tokens
+    words = ["no budget" if usd is None else f"budget {exact_usd(usd)}"]
     words += [f"at most {turns} turns a prompt"] if turns is not None else []
     words += [f"{in_all} turns in all"] if in_all is not None else []
     words += [f"{tokens:,} tokens in all"] if tokens is not None else []
@@ -292,13 +302,24 @@ HANDLERS: dict[str, Handler] = {
 """Verbs that do more than change a state. Each returns what came of it, or raises SupervisorError with why not."""
 
 
-def will(verb: Verb, at_work: bool) -> str:
-    """Return what an accepted verb is going to do, in words."""
+def will(verb: Verb, *, at_work: bool = False, held_by: str = "", starts: str = "at the next start") -> str:
+    """Return what an accepted verb is going to do, in words.
+
+    Args:
+        verb: the verb.
+        at_work: an agent has the ticket.
+        held_by: what keeps the ticket from going on, as its snapshot has it.
+        starts: when a ticket in the queue starts, as ``core.starts`` says it.
+    """
     match verb.name:
         case RESUME.name:
-            return "goes on as soon as a slot is free"
+            return f"goes on {starts}"
+        case MESSAGE.name if at_work:
+            return "the agent gets it when its turn ends"
+        case MESSAGE.name if held_by:
+            return f"the agent gets it later: it {held_by}"
         case MESSAGE.name:
-            return "the agent gets it when its turn ends" if at_work else "goes on with it as soon as a slot is free"
+            return f"goes on with it {starts}"
         case INTERRUPT.name | CANCEL.name:
             end = "is paused" if verb is INTERRUPT else "is cancelled"
             return f"its turn stops, then it {end}" if at_work else end

@@ -21,11 +21,12 @@ from supervisor.core.model import ACTIVE
 from supervisor.core.payloads import secrets_of
 from supervisor.core.verb_args import BadArgs, checked
 from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, MESSAGE, PRIORITY, RESUME, Verb
-from supervisor.engine import ask_requests, mailroom
+from supervisor.engine import ask_requests, looking, mailroom
 from supervisor.engine.ask_desk import AskDesk
 from supervisor.engine.desk import OPERATOR, EffectDesk
 from supervisor.engine.journal import Journal
 from supervisor.engine.lock import BatchLock
+from supervisor.engine.looking import HOW_TO_START, NOT_RUNNING
 from supervisor.engine.request_fields import BadRequest
 from supervisor.engine.requests import (
     Target,
@@ -48,11 +49,14 @@ if TYPE_CHECKING:
     Request = Mapping[str, Any]
     Reply = dict[str, Any]
 
-NOT_RUNNING = "no supervisor is running"
 
-
-async def answer(state_dir: Path, request: Request) -> Reply:
+async def answer(state_dir: Path, request: Request, sources: looking.Sources | None = None) -> Reply:
     """Answer a request as a running supervisor would, as far as that goes without one.
+
+    Args:
+        state_dir: the batch's.
+        request: as a running supervisor takes it.
+        sources: where to look a ticket's past up; without it such questions are refused.
 
     Raises LockedError when somebody holds the lock by now, and StoreError when there is no batch or no disk.
     """
@@ -62,7 +66,8 @@ async def answer(state_dir: Path, request: Request) -> Reply:
         does: dict[str, Callable[[], Awaitable[Reply]]] = {
             "verb": lambda: _verb(journal, request),
             "ruling": lambda: _ruling(journal, request),
-            **dict.fromkeys(("probe", "cuts", "checkpoints", "preview", "pool"), _not_alone),
+            **dict.fromkeys(looking.QUESTIONS, lambda: _look(journal, state_dir, request, sources)),
+            **dict.fromkeys(("probe", "pool"), _not_alone),
             "asks": lambda: ask_requests.listed(journal.board, request),
             "answer": lambda: _answer(journal, request),
             "status": lambda: _status(journal),
@@ -87,6 +92,8 @@ async def _journal(state_dir: Path) -> AsyncIterator[Journal]:
 
 async def _verb(journal: Journal, request: Request) -> Reply:
     verb, told = read_verb(request), read_told(request)
+    if verb is RESUME:
+        await _desk(journal)  # a ticket does not go on while its effect waits
     chosen = targets(journal.board, verb, request)
     return {"verb": verb.name, "tickets": [await _give(journal, verb, target, told) for target in chosen]}
 
@@ -115,7 +122,7 @@ async def _give(journal: Journal, verb: Verb, target: Target, told: Told) -> Rep
             return target.reply(True, await mailroom.apply_setting(journal, letter, time.time()))
         if verb in (INTERRUPT, RESUME, CANCEL) and not waits:
             await mailroom.apply_verb(journal, verb, ticket.id, time.time(), (ident,))
-            return target.reply(True, "goes on at the next start" if verb is RESUME else mailroom.will(verb, False))
+            return target.reply(True, "goes on at the next start" if verb is RESUME else mailroom.will(verb))
     return target.reply(True, "carried out at the next start")
 
 
@@ -163,4 +170,10 @@ async def _status(journal: Journal) -> Reply:
 
 
 async def _not_alone() -> Reply:
-    raise BadRequest(f"{NOT_RUNNING}: start it, then try again")
+    raise BadRequest(f"{NOT_RUNNING}: {HOW_TO_START}, then try again")
+
+
+async def _look(journal: Journal, state_dir: Path, request: Request, sources: looking.Sources | None) -> Reply:
+    if sources is None:
+        return await _not_alone()
+    return await looking.answer(journal, await _desk(journal), state_dir, request, sources)

@@ -18,7 +18,7 @@ from supervisor.engine.groups import task_group
 from supervisor.engine.mailroom import Mailroom
 from supervisor.engine.parking import Parking
 from supervisor.engine.runner import NO_MONEY, Runner
-from supervisor.engine.treasury import allowance, raise_limits, waits_for_others
+from supervisor.engine.treasury import allowance, raise_limits, show_reserves, waits_for_others
 from supervisor.engine.wishes import Wanted
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Pool:
 
         Raises StoreError when the disk refuses what must be written; the agents are ended before it leaves.
         """
+        show_reserves(self._engine)
         try:
             async with task_group() as self._group:
                 busy = True
@@ -171,6 +172,7 @@ class Pool:
         if self._engine.holds or self.board.announced.notice == self._held:
             self.board.announce(notice=words)
         self._held = words
+        self.board.announce(held=self._engine.holds.words)
         self._wake.set()
 
     async def _pause(self) -> None:
@@ -201,6 +203,9 @@ class Pool:
         if not ready:
             self._say_short(False)
         for ticket in ready:
+            if ticket.held_by:  # whatever else keeps it from going on, that comes first
+                await self._place(ticket.id)
+                continue
             if free <= 0 or self._stopping or self._engine.holds.besides(API, KEY) or governor.wait() != 0:
                 return
             spec = self._engine.specs[ticket.id]

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from supervisor.core import checks
 from supervisor.core.errors import SupervisorError
+from supervisor.core.past import ASKING, denied_calls, stretches
 from supervisor.core.rewinds import Source
 from supervisor.core.transcript import told
+from supervisor.core.verbs import MESSAGE
 from supervisor.engine import changes, forking, history, rewinding, transcripts
+from supervisor.engine.asking import lineage
+from supervisor.engine.session_lines import Known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.core.cuts import Cut
     from supervisor.core.events import Event
     from supervisor.core.letters import Letter
-    from supervisor.core.model import AttemptRecord, Entry, PromptRecord
+    from supervisor.core.model import AttemptRecord, Entry, PromptKind, PromptRecord
     from supervisor.core.rewinds import Checkpoint, RewindPreview
     from supervisor.core.spec import TicketSpec
     from supervisor.engine.context import Engine
@@ -37,8 +42,10 @@ class Reader:
     engine: Engine
 
     async def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
-        """Return a ticket's attempts, oldest first."""
-        return await self.engine.journal.store.attempts(ticket)
+        """Return a ticket's attempts, oldest first; one whose check failed says so in its ``detail``."""
+        store = self.engine.journal.store
+        runs = checks.check_runs(await store.events_of(ticket, checks.TOLD_BY))
+        return checks.with_checks(await store.attempts(ticket), runs)
 
     async def prompts(self, ticket: str) -> tuple[PromptRecord, ...]:
         """Return what was said to a ticket's agent, oldest first."""
@@ -47,6 +54,10 @@ class Reader:
     async def letters(self, ticket: str) -> tuple[Letter, ...]:
         """Return the operator's verbs for a ticket that wait to be carried out, oldest first."""
         return await self.engine.journal.store.open_letters(ticket)
+
+    async def messages(self, ticket: str) -> tuple[Letter, ...]:
+        """Return what the operator wrote to a ticket and its agent has not been given, oldest first."""
+        return tuple(letter for letter in await self.letters(ticket) if letter.verb == MESSAGE.name)
 
     async def events(self, ticket: str | None = None) -> tuple[Event, ...]:
         """Return what lasts of what happened, to one ticket or to all of them, in order."""
@@ -79,21 +90,28 @@ class Reader:
         return f"{text}\n… the rest is not shown" if is_cut else text
 
     async def history(self, ticket: str, before: float = math.inf) -> tuple[Entry, ...]:
-        """Return the end of a ticket's conversation, as far as it was said ``before``.
+        """Return the end of a ticket's conversation, as far as it was said ``before``, seconds since the epoch.
 
-        Words come from its session's own file, results of turns, checks and verbs from the store.
+        It goes over all its sessions. Words come from their own files, results of turns, checks and verbs from the
+        store.
         """
-        session = self.engine.board[ticket].session_id
-        if session is None:
-            return ()
-        kinds = {prompt.uuid: prompt.kind for prompt in await self.prompts(ticket)}
         events, config_dir = await self.events(ticket), self.engine.launch.config_dir
+        known = await self._known(ticket)
 
         def load() -> tuple[Entry, ...]:
-            said = history.load_history(config_dir, session, kinds, before, told(events))
+            said = history.load_history(config_dir, stretches(events), known, before, told(events))
             return tuple(map(self.engine.journal.redactor.entry, said))
 
         return await anyio.to_thread.run_sync(load)
+
+    async def _known(self, ticket: str) -> Known:
+        """Return what the store knows of a conversation; that of a fork begins with those of the ones it comes from."""
+        kinds: dict[str, PromptKind] = {}
+        denied: frozenset[str] = frozenset()
+        for name in lineage(ticket, self.engine.board):
+            kinds |= {prompt.uuid: prompt.kind for prompt in await self.prompts(name)}
+            denied |= denied_calls(await self.engine.journal.store.events_of(name, ASKING))
+        return Known(kinds, denied)
 
     async def cuts(self, ticket: str) -> tuple[Cut, ...]:
         """Return where a fork may cut a ticket's conversation, oldest first."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Reply = dict[str, Any]
 
 ONCE_MORE = "once_more"
-"""Decides two things at once: it did not happen, and it may run once more."""
+"""Decides that it may run once more, as ``grant`` does."""
 _RULINGS = {v.value: v for v in DecisionVerb if v is not DecisionVerb.FENCE} | {ONCE_MORE: DecisionVerb.GRANT}
 MAX_SLOTS = 1_000
 _FINISHED = (State.DONE, State.CANCELLED)

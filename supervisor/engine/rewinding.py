@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.core import events as ev
 from supervisor.core.changes import LeftOut
-from supervisor.core.errors import SupervisorError
-from supervisor.core.rewinds import MAX_NAMED, Source, named, rewound_words
+from supervisor.core.errors import SupervisorError, WorktreeError
+from supervisor.core.rewinds import FILES_TAKEN_BACK, MAX_NAMED, Source, named, rewound_words, work_done
 from supervisor.core.text import safe_line
 from supervisor.engine import changes, forking, own_worktree
 from supervisor.engine.checkpoints import checked, connected, copy_away, inside, its_worktree, not_kept
@@ -176,11 +176,25 @@ async def _conclude(engine: Engine, letter: Letter, aim: Aim, before: Snapshot, 
         await engine.journal.emit(ev.LettersClosed(*at, (letter.id,), says))
         return says
     more = max(0, len(files) - MAX_NAMED)
+    work = await _work(engine, letter.ticket, done.left)
     await engine.journal.emit(
-        ev.FilesRewound(*at, to, before.commit, files[:MAX_NAMED], (letter.id,), more, left=done.left)
+        ev.FilesRewound(*at, to, before.commit, files[:MAX_NAMED], (letter.id,), more, left=done.left, work=work)
     )
     says = rewound_words(count, to) + _left_words(done.not_back)
     return says + (f"; files that git does not keep were copied to {done.copies}" if done.copies else "")
+
+
+async def _work(engine: Engine, ticket: str, files: str) -> str:
+    """Return what is to be said of a ticket's finished work now that its files are those of a commit.
+
+    That it was verified, say, is true of the files that its last agent left, and of no others.
+    """
+    known = work_done(await engine.journal.store.events(ticket))
+    try:
+        same = known.files and not (await changes.between(engine.worktrees.path(ticket), known.files, files)).files
+    except WorktreeError:  # somebody has removed our refs, and git has cleaned up
+        same = False
+    return known.detail if same else FILES_TAKEN_BACK
 
 
 def _left_words(left: tuple[LeftOut, ...]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from supervisor.core import events as ev
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.model import State, TicketSnapshot, Why, is_legal
+from supervisor.core.verbs import standing
 from supervisor.engine import settling
 from supervisor.engine.attempt import Attempt, AttemptResult
 from supervisor.engine.moves import move
@@ -111,12 +112,12 @@ class Runner:
             if now not in (State.DONE, to) and is_legal(now, to) and (at_work or wish is not Wanted.REST):
                 await self._move(to, detail=detail, letters=letters)
             elif letters:
-                says = f"{self._ticket.id} is {now.value.replace('_', ' ')} already"
+                says = f"{self._ticket.id} is {standing(now)} already"
                 event = ev.LettersClosed(self._ticket.id, self._engine.clock(), letters, says, now is not to)
                 await self._engine.journal.emit(event)
 
     async def _run(self) -> None:
-        await self._move(State.STARTING, detail="preparing the worktree")
+        await self._move(State.STARTING, detail="preparing")
         if await self._wait_for_effect() or await self._wait_for_ledger():
             return
         worktree = await self._place.prepare()

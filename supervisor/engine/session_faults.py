@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from supervisor.core.transcript import telling
 from supervisor.engine.agent import Failure
 from supervisor.engine.untrusted import bounded, status
 
@@ -28,7 +29,7 @@ def explain(sdk: Any, error: Exception, stderr: str) -> Failure:
         stderr: the last line that the process wrote to standard error; empty where there is none.
     """
     if isinstance(error, sdk.ResultError):
-        words = "; ".join(error.errors) or error.result or str(error)
+        words = "; ".join(telling(error.errors)) or error.result or error.terminal_reason or str(error)
         return Failure(
             bounded(words, 1000),
             exit_code=error.exit_code,

@@ -29,7 +29,8 @@ class ToolRequests:
             sdk: the SDK's module.
             start: of the session.
             asker: who is asked.
-            translator: of the session's messages; it is told of calls that were given up and of the mode that follows.
+            translator: of the session's messages; it is told of calls that were given up or denied, and of the mode
+                that follows.
             told: takes a line about what went wrong.
         """
         self._sdk = sdk
@@ -51,6 +52,8 @@ class ToolRequests:
             self._told(f"tool request: {type(error).__name__}: {error}")
             return sdk.PermissionResultDeny(message="Nothing was done: the operator could not be asked.")
         if not answer.allowed:
+            if answer.stop:
+                self._translator.denied.add(context.tool_use_id)
             return sdk.PermissionResultDeny(message=answer.message, interrupt=answer.stop)
         if tool == EXIT_PLAN_MODE:
             self._translator.mode = "default"

@@ -15,6 +15,7 @@ from supervisor.core.budget import CostMeter
 from supervisor.core.sessions import is_usable_id
 from supervisor.core.usage import Prices, UsageMeter, counted_tokens
 from supervisor.engine import figures
+from supervisor.engine.stopped import stopped_words
 from supervisor.engine.untrusted import as_json, bounded, listed, number, status, whole
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Translator:
         """That prompt has had its result."""
         self.given_up: set[str] = set()
         """Tool calls that asked for permission when the turn was stopped: nobody denied them."""
+        self.denied: set[str] = set()
+        """Tool calls that the operator denied, and stopped the turn with that."""
         self.mode = ""
         """The permission mode that the session says it has come to; empty before it says one."""
         self.unknown = 0
@@ -133,8 +136,9 @@ class Translator:
 
     def _result_of(self, at: float, block: Any, nested: bool, told: object = None) -> ev.ToolReturned:
         text, diff = describe_result(block.content, told)
-        failed = bool(getattr(block, "is_error", False))
-        return ev.ToolReturned(self._ticket, at, bounded(block.tool_use_id, 200), text, failed, nested, diff)
+        failed, ident = bool(getattr(block, "is_error", False)), bounded(block.tool_use_id, 200)
+        text = stopped_words(text, is_denied=ident in self.denied) if failed else text
+        return ev.ToolReturned(self._ticket, at, ident, text, failed, nested, diff)
 
     def _user(self, message: Any) -> Iterator[ev.Event]:
         """Only tool results matter: a prompt of ours is echoed when it is taken in, and we have shown it already."""

@@ -60,24 +60,25 @@ def allowance(engine: Engine, ticket: TicketSpec, snapshot: TicketSnapshot, shar
         sharers: among how many tickets the batch's free money is shared, this one included.
     """
     kept = kept_free(engine, ticket)
-    own = budget.attempt_cap(snapshot.headroom_usd, kept, None, 1)
-    short = own is not None and own < budget.MIN_CAP_USD
-    used_up = _used_up(snapshot, short)
-    free = engine.purse.unreserved(engine.board.totals().spent_usd, ticket.id)
-    cap = own if used_up else budget.attempt_cap(snapshot.headroom_usd, kept, free, sharers)
+    used_up = budget.used_up(snapshot, kept)
+    free = None if used_up else engine.purse.unreserved(engine.board.totals().spent_usd, ticket.id)
+    cap = budget.attempt_cap(snapshot.headroom_usd, kept, free, sharers)
     turns = [limit for limit in (snapshot.max_turns, snapshot.turns_left) if limit is not None]
-    return Allowance(cap, kept, min(turns) if turns else None, used_up, short)
+    return Allowance(cap, kept, min(turns) if turns else None, used_up, budget.is_short(snapshot, kept))
 
 
-def _used_up(snapshot: TicketSnapshot, short: bool) -> str:
-    """Return which of a ticket's own limits is used up, in words."""
-    if short:
-        return f"${max(0.0, snapshot.headroom_usd or 0.0):.2f} left, less than the reserve"
-    if snapshot.turns_left == 0:
-        return f"all {snapshot.budget_turns} turns are taken"
-    if snapshot.tokens_left == 0:
-        return f"all {snapshot.budget_tokens:,} tokens are used"
-    return ""
+def show_reserves(engine: Engine, model: str | None = None) -> None:
+    """Let the board show what is kept free below each ticket's budget as things stand now.
+
+    Args:
+        engine: the batch.
+        model: only of its tickets, by the name that the file has, empty for none; None for all.
+    """
+    for spec in engine.specs.values():
+        if spec.id in engine.board and model in (None, spec.model or ""):
+            kept = kept_free(engine, spec)
+            if engine.board[spec.id].reserve_usd != kept:
+                engine.board.apply(ev.ReserveSeen(spec.id, engine.clock(), kept))
 
 
 async def raise_limits(engine: Engine, ticket: TicketSpec, *, turns: bool = False) -> bool:
@@ -105,7 +106,7 @@ async def raise_limits(engine: Engine, ticket: TicketSpec, *, turns: bool = Fals
     if await engine.journal.derive(ticket.id, more) is None:
         return False
     now = engine.board[ticket.id]
-    says = f"budget ${now.budget_usd or 0.0:.2f}, no longer ${before.budget_usd or 0.0:.2f}"
+    says = f"budget {budget.exact_usd(now.budget_usd or 0.0)}, no longer {budget.exact_usd(before.budget_usd or 0.0)}"
     if turns:
         says = f"at most {now.max_turns} turns a prompt, no longer {before.max_turns}"
     await engine.journal.emit(ev.Noted(ticket.id, at, f"a limit was reached and raised by itself: {says}"))

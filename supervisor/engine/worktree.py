@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from supervisor.core.errors import WorktreeError
-from supervisor.engine.git import git, run_git, slug
+from supervisor.engine.git import branch_of, commits, git, named_commit, slug
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +39,7 @@ class Worktrees:
     def __init__(self, repo: Path, home: Path, batch: str) -> None:
         self._repo = repo
         self._home = home
-        self._batch = slug(batch)
+        self._batch = batch
         self._lock = anyio.Lock()
         self._shared: str | None = None
         """The repository's own git directory, once it was asked for."""
@@ -50,7 +50,7 @@ class Worktrees:
 
     def branch(self, ticket: str) -> str:
         """Return the name of the ticket's branch."""
-        return f"supervise/{self._batch}/{slug(ticket)}"
+        return branch_of(self._batch, ticket)
 
     async def is_free(self, ticket: str) -> bool:
         """Return whether nothing stands where the ticket's worktree and branch would be. Raises WorktreeError."""
@@ -152,11 +152,11 @@ class Worktrees:
         draft = path.with_name(f".new-{path.name}")
         await self._discard_draft(draft, path)
         await self._unlock(branch)
-        exists, start = await self._commits(f"refs/heads/{branch}", base)
-        where = [str(draft), branch] if exists else ["-b", branch, str(draft), _named(base, start)]
+        exists, start = await commits(self._repo, f"refs/heads/{branch}", base)
+        where = [str(draft), branch] if exists else ["-b", branch, str(draft), named_commit(base, start)]
         try:
             await git(self._repo, "worktree", "add", "--quiet", *where, dies_with_us=True)
-            if seed is not None and await git(draft, "rev-parse", "HEAD") == _named(onto, *await self._commits(onto)):
+            if seed is not None and await git(draft, "rev-parse", "HEAD") == await self._commit(onto):
                 await seed(draft)
             await anyio.to_thread.run_sync(_copy_all, self._repo, draft, tuple(copy))
             await git(self._repo, "worktree", "move", str(draft), str(path))
@@ -200,24 +200,15 @@ class Worktrees:
         if path is not None:
             await self._forget(path, listed)
 
-    async def _commits(self, *names: str) -> list[str]:
-        """Return the commits that some names stand for, all asked for at once; empty for one that names none."""
-        feed = "".join("{}^{{commit}}\n".format(name.replace("\n", " ")) for name in names)
-        told = (await run_git(self._repo, "cat-file", "--batch-check", feed=feed.encode())).checked().out
-        lines = [line.split(b" ") for line in told.split(b"\n")[: len(names)]]
-        return [words[0].decode() if words[1:2] == [b"commit"] else "" for words in lines]
+    async def _commit(self, name: str) -> str:
+        """Return the commit that a name stands for. Raises WorktreeError where it names none."""
+        return named_commit(name, *await commits(self._repo, name))
 
     async def _start_of(self, path: Path, base: str) -> str:
         """Return the commit the work started from: a base branch may have moved on since."""
         commit = await git(self._repo, "rev-parse", "--verify", "-q", f"{base}^{{commit}}", check=False)
         shared = await git(path, "merge-base", "HEAD", commit, check=False) if commit else ""
         return shared or await git(path, "rev-parse", "HEAD")
-
-
-def _named(base: str, commit: str) -> str:
-    if not commit:
-        raise WorktreeError(f"base {base!r} names no commit", "name a branch, tag or commit of the repository")
-    return commit
 
 
 def _copy_all(repo: Path, target: Path, names: tuple[str, ...]) -> None:

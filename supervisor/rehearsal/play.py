@@ -44,6 +44,8 @@ class Rehearsal:
     """Where to keep what is made, and to find it again; None for a temporary directory."""
     run_commands: bool
     """Whether setup and verify commands run."""
+    again: str = ""
+    """The command that goes on with it; empty where nothing is kept."""
 
 
 async def play(rehearsal: Rehearsal, load: Callable[[Path], BatchSpec], headless: bool, as_json: bool) -> int:
@@ -65,8 +67,31 @@ async def play(rehearsal: Rehearsal, load: Callable[[Path], BatchSpec], headless
         server = await stack.enter_async_context(RehearsalServer(home / "api", scripts))
         launch = rehearsal_launch(home, state_dir, cli, server, rehearsal.run_commands, Recorder(scripts))
         return await run_batch(
-            spec, state_dir, launch, headless=headless, as_json=as_json, rehearsal=True, adjust=_hasten
+            spec,
+            state_dir,
+            launch,
+            headless=headless,
+            as_json=as_json,
+            rehearsal=True,
+            adjust=_hasten,
+            again=rehearsal.again,
+            said=_left_out(rehearsal),
         )
+
+
+def _left_out(rehearsal: Rehearsal) -> str:
+    """Return what of the operator's own batch is not played, in words; empty where all of it is."""
+    spec = rehearsal.spec
+    if spec is None:
+        return ""
+    words = []
+    if not rehearsal.run_commands:
+        named = [name for name in ("setup", "verify") if any(getattr(ticket, name) for ticket in spec.tickets)]
+        if named:
+            words.append(f"{' and '.join(named)} commands are not run (--run-commands runs them)")
+    if spec.effects:
+        words.append("effect commands are recorded, not run")
+    return f"rehearsal: {'; '.join(words)}" if words else ""
 
 
 def _hasten(engine: Engine) -> None:

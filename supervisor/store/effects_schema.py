@@ -18,6 +18,8 @@ MOVES: Final = (
     "'denied>granted','denied>requested','denied>abandoned',"
     "'abandoned>done'"
 )
+MOVES_NOW: Final = f"{MOVES},'unresolved>granted'"
+"""The moves since a run may be allowed again of which nobody has found out what became of it."""
 
 _EFFECTS = """
 CREATE TABLE effects (
@@ -57,6 +59,11 @@ def _forbid(name: str, when: str, condition: str, why: str) -> str:
     return f"CREATE TRIGGER {name} BEFORE {when} WHEN {condition} BEGIN SELECT RAISE(ABORT, 'ledger: {why}'); END"
 
 
+def _forbid_moves(moves: str) -> str:
+    condition = f"OLD.state <> NEW.state AND OLD.state || '>' || NEW.state NOT IN ({moves})"
+    return _forbid("effects_move", "UPDATE ON effects", condition, "illegal move")
+
+
 STATEMENTS: Final = (
     # One row: an id of this ledger, in every remote key and at the root of the chain of hashes.
     "CREATE TABLE ledger (id TEXT PRIMARY KEY) STRICT",
@@ -74,12 +81,7 @@ STATEMENTS: Final = (
       SELECT RAISE(ABORT, 'ledger: an effect begins as requested or claimed')
         WHERE NEW.version <> 1 OR NOT (NEW.state IN ('requested','claimed')
           OR NEW.state = 'done' AND NEW.kind = 'idempotent'); END""",
-    _forbid(
-        "effects_move",
-        "UPDATE ON effects",
-        f"OLD.state <> NEW.state AND OLD.state || '>' || NEW.state NOT IN ({MOVES})",
-        "illegal move",
-    ),
+    _forbid_moves(MOVES),
     _forbid(
         "effects_repeat",
         "UPDATE ON effects",
@@ -115,3 +117,6 @@ STATEMENTS: Final = (
     _forbid("epochs_kept", "DELETE ON epochs", "1", "epochs are never deleted"),
     _forbid("epochs_fixed", "UPDATE ON epochs", "1", "epochs are never changed"),
 )
+
+GRANTS: Final = ("DROP TRIGGER effects_move", _forbid_moves(MOVES_NOW))
+"""A run may be allowed again without anybody's claim that the first one did not happen."""

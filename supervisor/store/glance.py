@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from supervisor.core import checks
 from supervisor.core.errors import StoreError
-from supervisor.store import chain, effect_rows, settings, tickets
+from supervisor.store import chain, effect_rows, mailbox, settings, tickets
 from supervisor.store.database import connect_readonly
 from supervisor.store.driver import sqlite3
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
     from sqlite_utils import Database as Connection
 
+    from supervisor.core.checks import CheckRun
     from supervisor.core.effects import EffectRecord, LogRow
     from supervisor.core.events import Event
+    from supervisor.core.letters import Letter
     from supervisor.core.model import AttemptRecord, TicketSnapshot
 
 
@@ -38,6 +41,14 @@ class Glance:
     def events(self, ticket: str) -> tuple[Event, ...]:
         """Return what happened to a ticket, in the order in which it was written."""
         return tickets.events(self._db, ticket)
+
+    def checks(self, ticket: str) -> tuple[CheckRun, ...]:
+        """Return the runs of a ticket's check, oldest first."""
+        return checks.check_runs(tickets.events_of(self._db, ticket, checks.TOLD_BY))
+
+    def letters(self, ticket: str) -> tuple[Letter, ...]:
+        """Return the operator's verbs for a ticket that wait to be carried out, oldest first."""
+        return mailbox.open_letters(self._db, ticket) if self._has("mailbox") else ()
 
     def work_times(self, now: float | None = None) -> dict[str, float]:
         """Return for how many seconds agents have worked on each ticket; see ``store.tickets.work_times``."""

@@ -159,3 +159,10 @@ def sums(db: Database) -> None:
     db.execute("CREATE TABLE model_prices (model TEXT PRIMARY KEY, usage TEXT NOT NULL) STRICT")
     db.execute("CREATE TABLE largest_calls (model TEXT PRIMARY KEY, usd REAL NOT NULL) STRICT")
     turn_sums.fill(db)
+
+
+@MIGRATIONS(name="0009_grants")
+def grants(db: Database) -> None:
+    """An effect whose end nobody knows may be allowed once more."""
+    for statement in effects_schema.GRANTS:
+        db.execute(statement)

@@ -118,6 +118,10 @@ class TicketStore:
         """Return the lasting events in the order they were written."""
         return await self.database.run(events, ticket)
 
+    async def events_of(self, ticket: str, kinds: Sequence[type[ev.Event]]) -> tuple[ev.Event, ...]:
+        """Return a ticket's lasting events of some kinds, in the order they were written."""
+        return await self.database.run(events_of, ticket, kinds)
+
     async def events_since(self, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
         """Return the newest event that begins something, and all after it, oldest first; all where none does.
 
@@ -334,6 +338,14 @@ def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:
     where, values = ("WHERE ticket = ?", [ticket]) if ticket else ("", [])
     rows = db.query(f"SELECT * FROM events {where} ORDER BY seq", values)
     return tuple(event_from_row(row) for row in rows if row["type"] not in RETIRED)
+
+
+def events_of(db: Connection, ticket: str, kinds: Sequence[type[ev.Event]]) -> tuple[ev.Event, ...]:
+    """Return a ticket's lasting events of some kinds, in the order they were written."""
+    names = [kind.__name__ for kind in kinds]
+    marks = ", ".join("?" * len(names))
+    rows = db.query(f"SELECT * FROM events WHERE ticket = ? AND type IN ({marks}) ORDER BY seq", [ticket, *names])
+    return tuple(map(event_from_row, rows))
 
 
 def events_since(db: Connection, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -81,6 +81,16 @@ class Stage:
         return next((line for line in self.text().splitlines() if words in line), "")
 
 
+def keep_notices(app: SuperviseApp) -> None:
+    """Let notices stay on the screen: on a busy machine they might be gone before a test has looked."""
+    notify = app.notify
+
+    def stays(*told: Any, **more: Any) -> None:
+        notify(*told, **{**more, "timeout": 3600.0})
+
+    app.notify = stays  # type: ignore[method-assign]
+
+
 Opener = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
@@ -92,6 +102,7 @@ def open_app() -> Opener:
     async def opened(board: Board, size: tuple[int, int] = (100, 30), **more: object) -> AsyncIterator[Stage]:
         port, clock = FakePort(board), Clock()
         app = SuperviseApp(port, clock=clock, **more)  # type: ignore[arg-type]
+        keep_notices(app)
         async with app.run_test(size=size, notifications=True) as pilot:
             await pilot.pause()
             yield Stage(app, port, pilot, clock)

@@ -250,8 +250,8 @@ async def test_a_ticket_that_is_cancelled_while_a_message_is_written_gets_nothin
         ("P", "Priority of 9 tickets", "2 more marked are left alone. 002-images is done: it does not wait for its"),
         (
             "r",
-            "Raise the limit and resume: 4 tickets",
-            "7 more marked are left alone. 001-rounding, 001-rounding.2 are",
+            "Raise the limit and resume: 3 tickets",
+            "8 more marked are left alone. 001-rounding, 001-rounding.2 are",
         ),
         ("i", "Interrupt 5 tickets?", "6 more marked are left alone. 002-images is done: there is nothing to"),
         ("x", "Cancel 9 tickets?", "2 more marked are left alone. 002-images is done already; 009-legacy is cancelled"),

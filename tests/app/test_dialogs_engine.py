@@ -11,7 +11,7 @@ import pytest
 from supervisor.app.app import SuperviseApp
 from supervisor.core import events as ev
 from supervisor.core.model import State
-from tests.app.conftest import Clock, Stage
+from tests.app.conftest import Clock, Stage, keep_notices
 from tests.app.test_dialogs import dialog, typed
 from tests.e2e.stage import make_repo
 from tests.engine.acts import finish
@@ -52,6 +52,7 @@ async def opened(root: Path) -> AsyncIterator[tuple[Stage, Batch]]:
         await world.until(lambda: len(world.agents.prompts("001")) == 2 and batch.board["001"].state is State.DONE)
         await anyio.wait_all_tasks_blocked()
         app = SuperviseApp(batch, clock=Clock())
+        keep_notices(app)
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await pilot.pause()
             yield Stage(app, batch, pilot, Clock()), batch  # type: ignore[arg-type]

@@ -207,7 +207,7 @@ async def test_a_reason_is_required(open_app: Opener) -> None:
     ("digit", "words"),
     [
         ("1", "did not happen after all, nobody will do it"),
-        ("2", "the agent is told that it did not"),
+        ("2", "did not happen, and that it is not run again unless you allow it"),
         ("3", "If the first deploy (environment staging, build 418) did go through, it will happen twice."),
         ("4", "will never run again"),
     ],

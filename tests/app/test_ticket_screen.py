@@ -16,8 +16,10 @@ from supervisor.app.screens.tell import TellScreen
 from supervisor.app.screens.ticket import TicketScreen
 from supervisor.core import events as ev
 from supervisor.core.changes import ChangeKind, FileChange
+from supervisor.core.effects import EffectState
 from supervisor.core.errors import SupervisorError
 from supervisor.core.model import Mode, State
+from tests.screens.effect_scenes import settled as after_decision
 from tests.screens.effect_scenes import stuck
 from tests.screens.scenes import NOW, Story, busy
 from tests.screens.ticket_scenes import ATTEMPTS, Shelf, hostile_shelf, never
@@ -575,8 +577,12 @@ async def test_the_footer_shows_what_applies(open_app: Opener) -> None:
         assert "i interrupt" in footer(stage)
         assert "r resume" not in footer(stage)
         stage.board.apply(ev.StateChanged(TICKET, NOW, State.PAUSED, detail="interrupted by you"))
+        await stage.until(lambda: "i interrupt" not in footer(stage))
+        assert "r resume" not in footer(stage), "its effect has not ended"
+        running = stage.board.effect(f"{TICKET}:comment")
+        assert running is not None
+        stage.board.show_effect(after_decision(running.record, EffectState.DONE))
         await stage.until(lambda: "r resume" in footer(stage))
-        assert "i interrupt" not in footer(stage)
 
 
 async def test_answer_and_inbox_and_ledger_open_from_here(open_app: Opener) -> None:

@@ -127,7 +127,7 @@ def test_an_unknown_key(shell: Shell) -> None:
     [
         ("done", "done", ["done"]),
         ("not-done", "not_done", ["not_done"]),
-        ("grant", "granted", ["not_done", "grant"]),
+        ("grant", "granted", ["grant"]),
         ("abandon", "abandoned", ["abandon"]),
     ],
 )
@@ -193,6 +193,25 @@ def test_a_name_never_stands_for_another_tickets_effect(tmp_path: Path, verb: st
     assert effect(state_dir).state == "requested"
     assert run_command([verb, "001", "--state-dir", str(state_dir)]) == 0
     assert effect(state_dir).state == ("granted" if verb == "approve" else "denied")
+
+
+def test_asks_lists_what_approve_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waits = ticket("001", State.NEEDS_YOU, Why.APPROVE_EFFECT)
+    state_dir = leave(tmp_path / "asks", waits, ticket("002"))
+    leave_claimed(state_dir, approval=True)
+
+    def asks(*argv: str) -> str:
+        assert run_command(["asks", *argv, "--state-dir", str(state_dir)]) == 0
+        return capsys.readouterr().out
+
+    assert asks() == asks("001") == f"001  effect  approval  waits  {KEY}\n"
+    assert asks("002") == "nothing is asked\n"
+    data = json.loads(asks("--json"))
+    assert (data["asks"], [e["key"] for e in data["effects"]]) == ([], [KEY])
+    assert run_command(["approve", KEY, "--state-dir", str(state_dir)]) == 0
+    assert capsys.readouterr().out == "001  approved\n"
+    assert effect(state_dir).state == "granted"
+    assert asks() == "nothing is asked\n"
 
 
 def test_a_note_changes_nothing_else(place: Path, shell: Shell) -> None:
@@ -291,7 +310,7 @@ def test_a_claim_can_be_decided_once_its_owner_is_proved_dead(
 def test_a_probe_needs_a_supervisor(shell: Shell) -> None:
     code, _, err = shell("probe", KEY)
     assert code == 1
-    assert "no supervisor is running: start it, then try again" in err
+    assert "no supervisor is running: start one with `supervise`" in err
 
 
 def test_text_that_no_table_can_hold(place: Path, shell: Shell) -> None:

@@ -160,6 +160,65 @@ def test_check_says_what_the_batch_holds(repo: Path, capsys: pytest.CaptureFixtu
     assert "001" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["check", "doctor"])
+def test_the_file_is_named_either_way(repo: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    said = []
+    for argv in (("--file", str(repo / "tickets.toml")), (str(repo / "tickets.toml"),)):
+        code = run_command([command, *argv])
+        said.append((code, capsys.readouterr().out))
+    assert said[0] == said[1]
+    assert "repo" in said[0][1]
+
+
+def test_check_lists_the_commands(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "tickets.toml").write_text(BATCH + 'setup = "make deps"\nverify = "make test"\nbase = "HEAD~0"\n')
+    assert run_command(["check", str(repo / "tickets.toml")]) == 0
+    assert "from HEAD~0; setup make deps; verify make test" in capsys.readouterr().out
+
+
+def test_check_names_a_repository_that_is_none_as_run_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tickets.toml").write_text(BATCH)
+    said = _refused(capsys, "check", str(tmp_path / "tickets.toml"))
+    assert said == _refused(capsys, "run", str(tmp_path / "tickets.toml"))
+    assert "is not a git repository: run `git init`" in said
+
+
+def test_check_names_every_base_that_is_none(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    second = BATCH.replace("001", "002") + 'base = "gone"\n'
+    third = BATCH.replace("001", "003") + 'base = "supervise/repo/002"\n'
+    (repo / "tickets.toml").write_text('[batch]\nname = "repo"\nbase = "nosuchref"\n' + BATCH + second + third)
+    told = "names no commit: name a branch, tag or commit of the repository"
+    assert _refused(capsys, "check", str(repo / "tickets.toml")).splitlines() == [
+        f"supervise: base 'nosuchref' {told}",
+        f"supervise: 002: base 'gone' {told}",
+    ]
+
+
+def test_help_of_check_has_its_own_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(["check", "--help"])
+    said = capsys.readouterr().out
+    assert "0  nothing is wrong" in said
+    assert "some tickets failed" not in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("chekc", "check"), ("staus", "status"), ("Report", "report"), ("intterupt", "interrupt")]
+)
+def test_a_misspelt_command_gets_a_suggestion(typed: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ((), ("003",), ("--json",)):
+        said = _refused(capsys, typed, *more)
+        assert said == f'supervise: {typed}: no such command, and no such file: did you mean "supervise {meant}"?\n'
+
+
+def test_a_file_that_is_called_like_a_command_is_run(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo / "chekc").write_text(BATCH)
+    monkeypatch.chdir(repo)
+    assert _refused(capsys, "chekc").startswith("supervise: no API key")
+    assert _refused(capsys, "nowhere.toml") == "supervise: nowhere.toml: no such file\n"
+
+
 @pytest.fixture
 def modules() -> Callable[[str], set[str]]:
     """The modules that are loaded after some code has run in a fresh interpreter."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,14 +14,18 @@ from supervisor.core import events as ev
 from supervisor.core.board import Board
 from supervisor.core.forks import Fork
 from supervisor.core.model import Mode, Outcome, PromptKind, State
+from supervisor.engine.belonging import BATCH
 from supervisor.store import settings
 from supervisor.store.database import connect
+from supervisor.store.glance import glance
 from supervisor.store.tickets import append
 from tests.store import ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from supervisor.core.model import TicketSnapshot
 
     Shell = Callable[..., tuple[int, str, str]]
 
@@ -125,7 +130,7 @@ COSTS = """\
                                         = $1.0430     together
   = $1.1000 of $1.00 in 2 attempts, 6 turns, 8,500 tokens, $0.1000 beyond it
 
-001-fix.2  Otherwise  (running)
+001-fix.2  Otherwise  (cut off)
   attempt 1  fresh  done   cap $0.9500, reserve $0.0500
     baseline          total $1.1000
     turn 1            total $1.1200     + $0.0200     success/completed
@@ -177,6 +182,35 @@ def test_every_attempt_is_reported_with_its_ending(shell: Shell) -> None:
     assert only["tickets"][0]["attempts"][0]["seconds"] == 30.0
 
 
+def test_messages_that_wait_are_reported_with_their_words(shell: Shell, place: Path) -> None:
+    told: dict[str, Any] = {"text": "Mind the footer.\n\x1b[2JAnd more. " + "long " * 100, "now": True}
+    written = ev.LetterPosted("002-add", 5.0, "m1", "message", told, "operator", wakes=True)
+    with closing(connect(place / ".supervisor" / "state.db")) as db:
+        ledgers.tx(db, append, written, replace(_seen(place, "002-add"), messages=1))
+        other = ev.LetterPosted("002-add", 6.0, "m2", "budget", {"budget_usd": 3.0}, "operator")
+        ledgers.tx(db, append, other, _seen(place, "002-add"))
+    code, out, _ = shell("report", "002-add")
+    assert code == 0
+    line = out.splitlines()[-1]
+    assert line.startswith("    message, not given yet: Mind the footer.⏎␛[2JAnd more. long long")
+    assert line.endswith("…")
+    (ticket,) = json.loads(shell("report", "002-add", "--json")[1])["tickets"]
+    (message,) = ticket["messages"]
+    assert message == {"written": "1970-01-01T00:00:05Z", "by": "operator", "now": True, "text": told["text"]}
+    counts = {t["id"]: t["pending_messages"] for t in json.loads(shell("status", "--json")[1])["tickets"]}
+    assert counts == {"001-fix": 0, "001-fix.2": 0, "002-add": 1}
+    assert shell("status")[1].count("(1 message not given yet)") == 1
+    given = ev.PromptStored("002-add", 7.0, 1, "m1", PromptKind.MESSAGE, told["text"], letters=("m1",))
+    with closing(connect(place / ".supervisor" / "state.db")) as db:
+        ledgers.tx(db, append, given, replace(_seen(place, "002-add"), messages=0))
+    assert "not given yet" not in shell("report")[1] + shell("status")[1]
+
+
+def _seen(place: Path, ident: str) -> TicketSnapshot:
+    with glance(place / ".supervisor") as seen:
+        return next(t for t in seen.tickets() if t.id == ident)
+
+
 def test_a_ticket_that_is_not_there_is_refused(shell: Shell) -> None:
     code, _, err = shell("report", "007", "--costs")
     assert (code, err) == (2, 'supervise: there is no ticket "007"\n')
@@ -211,3 +245,16 @@ def test_on_a_subscription_turns_and_tokens_count(shell: Shell, place: Path) -> 
     assert out.startswith("shop: not running, 9 turns and 12,500 tokens on a subscription (as if $1.12)\n")
     assert "6 turns" in out
     assert json.loads(shell("status", "--json")[1])["costs_are_notional"] is True
+
+
+@pytest.mark.parametrize("command", [("status",), ("report",), ("report", "--costs")], ids=" ".join)
+def test_what_another_batch_has_left_is_not_told_as_this_ones(
+    place: Path, shell: Shell, command: tuple[str, ...]
+) -> None:
+    with closing(connect(place / ".supervisor" / "state.db")) as db:
+        settings.put(db, BATCH, json.dumps({"name": "other", "file": "/somewhere/other.toml"}))
+        db.commit()
+    code, said, errors = shell(*command)
+    assert (code, said) == (2, "")
+    assert "holds the batch 'other' of /somewhere/other.toml" in errors
+    assert "name /somewhere/other.toml, or the directory of this one with --state-dir" in errors

@@ -279,7 +279,7 @@ def test_all_of_nothing(tmp_path: Path, shell: Shell) -> None:
 
 
 def test_a_ticket_that_was_live_when_its_supervisor_died_can_be_resumed(tmp_path: Path, shell: Shell) -> None:
-    place = leave(tmp_path / "state", ticket("001", S.NEEDS_YOU, Why.APPROVE_EFFECT, live=True))
+    place = leave(tmp_path / "state", ticket("001", S.NEEDS_YOU, Why.APPROVE_TOOL, live=True))
     assert shell("resume", "001", "--state-dir", place)[0] == 0
     assert states(place) == {"001": S.QUEUED}
 

@@ -36,7 +36,7 @@ OWN = {
     "PriorityChanged": {"letters"},
     "LetterPosted": {"id", "verb", "actor"},
     "LettersClosed": {"letters"},
-    "FilesRewound": {"to", "snapshot", "files", "letters", "left"},
+    "FilesRewound": {"to", "snapshot", "files", "letters", "left", "work"},
     "StartedOver": {"snapshot", "letters", "session_id"},
     "Forked": {"base_commit"},
     "AskOpened": {"id", "tool", "fingerprint", "summary", "tool_use_id", "reason", "rules", "agent"},

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pytest
+
 from supervisor.core import events as ev
 from supervisor.core.board import Board
 from supervisor.core.diffs import Diff
 from supervisor.core.model import Entry, EntryKind, PromptKind
-from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript
+from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript, telling
 
 
 def said(count: int, chars: int = 10) -> list[Entry]:
@@ -69,7 +71,17 @@ def test_a_board_tells_that_there_is_history() -> None:
     board.add_history("001", said(2))
     assert board.drain() == {"001"}
     board.add_history("001", ())
+    board.add_history("001", said(2))
+    assert len(board.transcript("001").since()) == 2, "it is there already"
     assert board.drain() == frozenset()
+
+
+def test_what_was_added_to_a_prompt_is_kept_apart() -> None:
+    board = Board()
+    text = "hello\n\n---\n\nThe previous turn was cut off: it was interrupted."
+    board.apply(ev.PromptStored("001", 0.0, 1, "u", PromptKind.MESSAGE, text))
+    (entry,) = board.transcript("001").since()
+    assert (entry.text, entry.detail) == ("hello", "The previous turn was cut off: it was interrupted.")
 
 
 def test_what_events_tell_reaches_the_entries() -> None:
@@ -97,3 +109,21 @@ def test_memory_does_not_grow_with_what_is_said() -> None:
         assert talk(50_000) - before < 200_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Reached maximum budget ($0.06999999999999999)", "Reached maximum budget ($0.07)"),
+        ("$1.2000000000000002 of $2", "$1.20 of $2"),
+        ("$0.00412345 spent", "$0.0041 spent"),
+        ("$12.125 and $3.10 stay", "$12.125 and $3.10 stay"),
+        ("0.06999999999999999 is no sum", "0.06999999999999999 is no sum"),
+    ],
+)
+def test_sums_in_errors_are_told_as_one_reads_money(said: str, told: str) -> None:
+    assert telling((said,)) == [told]
+
+
+def test_lines_for_the_makers_of_the_agent_are_told_to_nobody() -> None:
+    assert telling(("[ede_diagnostic] result_type=user last_content_type=n/a", "it broke")) == ["it broke"]

@@ -22,7 +22,7 @@ TICKET = TicketSnapshot("001", state=State.PAUSED, budget_usd=1.0, max_turns=20,
     [
         ({"budget_usd": 2.5}, {"budget_usd": 2.5}),
         ({"raise_usd": 0.5}, {"budget_usd": 1.5}),
-        ({"raise_usd": -3}, {"budget_usd": 0.0}),
+        ({"raise_usd": -0.99}, {"budget_usd": 0.01}),
         ({"max_turns": 40}, {"max_turns": 40}),
         ({"no_budget": True}, {"budget_usd": None}),
         ({"no_budget": True, "raise_usd": 1}, {"budget_usd": None}),
@@ -56,7 +56,19 @@ def test_a_letter_holds_what_was_told_and_not_what_the_ticket_had() -> None:
         (BUDGET, {}, "say a sum"),
         (BUDGET, {"budget_usd": math.nan}, "a number"),
         (BUDGET, {"budget_usd": True}, "a number"),
-        (BUDGET, {"budget_usd": -1}, "between 0"),
+        (BUDGET, {"budget_usd": -1}, "the budget must be more than 0, not -1"),
+        (BUDGET, {"budget_usd": 0}, "the budget must be more than 0, not 0"),
+        (BUDGET, {"budget_usd": 0.001}, "the budget must be at least 0.01, not 0.001"),
+        (BUDGET, {"budget_usd": 1e9}, "must be at most 1000000, not 1000000000"),
+        (BUDGET, {"raise_usd": -1}, "the budget must be more than 0, not 0"),
+        (BUDGET, {"raise_usd": -3}, "the budget must be more than 0, not -2"),
+        (BUDGET, {"raise_usd": -0.995}, "the budget must be at least 0.01, not 0.005"),
+        (BUDGET, {"raise_usd": 1e6}, "the budget must be at most 1000000, not 1000001"),
+        (BUDGET, {"max_turns": 0}, "must be at least 1, not 0"),
+        (BUDGET, {"budget_turns": -5}, "must be at least 1, not -5"),
+        (BUDGET, {"budget_tokens": 0}, "must be at least 1, not 0"),
+        (FORK, {"prompt": "x", "budget_usd": 0}, "the fork's budget must be more than 0, not 0"),
+        (FORK, {"prompt": "x", "max_turns": 0}, "must be at least 1, not 0"),
         (BUDGET, {"max_turns": 1.5}, "whole number"),
         (PRIORITY, {"priority": None}, "whole number"),
         (FORK, {"prompt": ""}, "blank"),
@@ -113,5 +125,5 @@ def test_whatever_is_told_is_checked_or_refused(verb: Any, told: dict[str, Any])
         assert checked(verb, TICKET, args) == args
         return
     to = limits(TICKET, args)
-    assert to.budget_usd is None or 0 <= to.budget_usd <= MAX_USD
+    assert to.budget_usd is None or 0.0099 < to.budget_usd <= MAX_USD
     assert all(count is None or count >= 1 for count in (to.max_turns, to.budget_turns, to.budget_tokens))

@@ -10,7 +10,8 @@ import pytest
 
 from supervisor.core.asks import AnswerKind, Ask, AskAnswer, AskKind, AskState
 from supervisor.core.model import Mode, State, Why
-from supervisor.report import exit_code
+from supervisor.engine.stopped import WITHDRAWN
+from supervisor.leaving import exit_code
 from tests.e2e.stage import Stage, agents, bash, say, ticket, until, until_state, use
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ async def test_each_answer_to_an_agent_that_waits(stage: Stage) -> None:
         await until_state(batch, "001", State.PAUSED)
         assert [a.tool_use_id for a in batch.board.asks() if a.waits] == []
         results = told(batch)
+        assert results[-1].startswith("The user doesn't want to proceed"), "a denial stays one"
         assert [(worktree / n).exists() for n in ("one", "two", "new.txt", "sub/new.txt", "five")] == [
             True, False, True, True, False,
         ]  # fmt: skip
@@ -173,6 +175,7 @@ async def test_what_asks_at_once_rests_at_an_interrupt_and_is_dropped_for_a_mess
         await until_state(batch, "001", State.PAUSED)
         first, second = batch.board.asks()
         assert (first.state, second.state) == (AskState.RESTING, AskState.RESTING)
+        assert told(batch) == [WITHDRAWN, WITHDRAWN]
         await answer(batch, first, DENY, "It is private.")
         assert batch.board["001"].state is State.PAUSED, "what the operator stopped stays stopped"
         batch.submit("resume", ["001"])

@@ -174,25 +174,26 @@ async def test_every_verb_on_a_ticket_whose_effect_is_unresolved(stage: Stage) -
     names = ("calm", "start-over")
     scripts = {name: [WRITE, post, *LAST] for name in names} | {"calm.2": FORK_SCRIPT}
     spec = stage.spec(*(ticket(name, effects=("post",)) for name in names), slots=2, effects={"post": effect})
-    refused = {"interrupt": NO_TURN}
-    assert covers("message", "resume", "cancel", "start-over", "fork", "rewind", "budget", "priority", refused)
+    refused = {"interrupt": NO_TURN, "resume": "settle it first"}
+    assert covers("message", "cancel", "start-over", "fork", "rewind", "budget", "priority", refused)
     stuck = (State.NEEDS_YOU, Why.UNRESOLVED_EFFECT)
     async with stage.batch(spec, scripts) as batch:
         async with running(batch):
             await until(lambda: {(t.state, t.why) for t in batch.board} == {stuck} and not agents(), 40)
             first = {name: tuple(s.step for s in stage.served(name)) for name in names}
-            starts: list[str] = []
-            batch.board.listen(lambda e, _, after: starts.append(e.ticket) if after.state is State.STARTING else None)
+            moves: list[tuple[str, State]] = []
+            batch.board.listen(lambda e, _, after: moves.append((e.ticket, after.state)))
 
             async def comes_back(verb: str, ident: str) -> None:
-                begun = len(starts)
+                moves.clear()
                 await accepts(batch, verb, ident)
-                await until(lambda: len(starts) > begun and (batch.board[ident].state, batch.board[ident].why) == stuck)
+                queued = (ident, State.QUEUED)
+                await until(lambda: queued in moves and (batch.board[ident].state, batch.board[ident].why) == stuck)
+                assert (ident, State.STARTING) not in moves
 
             await refuses(batch, "calm", refused)
             await sets_limits(batch, "calm")
             await takes_files_back(stage, batch, "calm")
-            await comes_back("resume", "calm")
             await comes_back("message", "calm")
             await comes_back("start-over", "start-over")
             await forks(stage, batch, "calm")

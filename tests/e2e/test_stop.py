@@ -100,7 +100,11 @@ def test_q_asks_and_quits(start: Callable[..., Terminal], tmp_path: Path) -> Non
     wait_until(lambda: b"interrupted" in terminal.output)
     assert terminal.process.poll() is None, "it asks first"
     terminal.keys("\r")
-    assert terminal.wait(60) == 3
+    assert terminal.wait(60) == 130, "as for SIGINT: what was at work goes on at the next start"
+    told = terminal.output.rpartition(b"\x1b[?1049l")[2].decode()
+    again = f"start again with: supervise rehearse --state-dir {tmp_path / 'kept'}"
+    assert "15 tickets: " in told, "on the screen that was there before"
+    assert again in told.replace("\r\n", "")
     assert terminal.settings() == terminal.before
     _check_rest(tmp_path / "kept", agents)
 

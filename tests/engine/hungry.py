@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from supervisor.core import events as ev
 from supervisor.core.model import State
 from supervisor.engine.agent import Failure
 from tests.engine.fake_session import MODEL, Gone
@@ -55,7 +56,12 @@ class Hungry:
     left: dict[str, float] = field(default_factory=dict)
     """By ticket, what its work still costs."""
     reserves: dict[str, float] = field(default_factory=dict)
-    """By ticket, what is kept free below its cap."""
+    """By ticket, what was kept free below its cap when its attempt began."""
+
+    def begins(self, event: ev.Event) -> None:
+        """Note the reserve of an attempt that begins."""
+        if isinstance(event, ev.AttemptStarted):
+            self.reserves[event.ticket] = event.reserve_usd or 0.0
 
     def act(self) -> Act:
         """Return what every agent does with every prompt."""
@@ -104,7 +110,7 @@ async def run(root: Path, seed: int, kill_chance: float = 0.03) -> Figures:
     world.agents.default = hungry.act()
     tickets = [ticket(f"{n:03}") for n in range(1, TICKETS + 1)]
     async with world.batch(*tickets, slots=SLOTS, budget_usd=BUDGET_USD) as batch:
-        batch.board.listen(lambda _, __, t: hungry.reserves.__setitem__(t.id, t.reserve_usd))
+        batch.board.listen(lambda event, _, __: hungry.begins(event))
         await batch.pool.run()
         await check_books(batch)
         found = (await stored(batch)).values()

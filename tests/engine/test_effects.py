@@ -203,3 +203,38 @@ def test_a_claim_without_an_end_is_not_told_as_undone() -> None:
     record = EffectRecord("001", "post", "once", "post", "001", EffectState.CLAIMED, 1, 1, 1, "", {}, "key")
     assert "not known" in tell(record).text
     assert "Nothing was done" not in tell(record).text
+
+
+async def test_a_denial_is_told_with_its_reason(tmp_path: Path) -> None:
+    async with _runner(tmp_path, _sh("touch happened", approval="always")) as runner:
+        answers: list[str] = []
+
+        async def call() -> None:
+            answers.append((await EffectCaller(runner, _Asker()).call(runner.specs["post"], {})).text)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(call)
+            await anyio.wait_all_tasks_blocked()
+            await _asked(runner)
+            await runner.desk.rule(Ruling("001:post", DecisionVerb.DENY, 1, "not on\x1b a Friday"))
+    denied = "The operator denied this. It was not done. Go on without it. Their reason: not on\u241b a Friday"
+    assert answers == [denied]
+    assert not (tmp_path / "happened").exists()
+
+
+async def _asked(runner: EffectRunner) -> None:
+    with anyio.fail_after(30):
+        while not runner.desk.waiting_for("001"):
+            await anyio.wait_all_tasks_blocked()
+
+
+async def test_who_found_that_it_did_not_happen_is_told_as_it_was(tmp_path: Path) -> None:
+    tells = "that it did not happen. It is not run again unless the operator allows it"
+    async with _runner(tmp_path, _sh("exit 1"), _sh("exit 1", "other", probe=("sh", "-c", "exit 65"))) as runner:
+        one, other = await _do(runner), await _do(runner, "other")
+        one = await runner.desk.rule(Ruling(one.key, DecisionVerb.NOT_DONE, one.version, "not there"))
+        assert await runner.desk.take_proof(other, await runner.probe(other)) is None
+        other = await runner.desk.ledger.by_key(other.key)
+        told = [tell(record, "001", runner.desk.decision(record)).text for record in (one, other)]
+    assert told[0].startswith(f"The operator settled this: they say {tells}")
+    assert told[1].startswith(f"The other system was asked, and says {tells}")

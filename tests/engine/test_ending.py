@@ -16,6 +16,9 @@ DONE = TurnEnded(
 )
 ABORTED = replace(DONE, subtype="error_during_execution", terminal_reason="aborted_tools", is_error=True)
 REFUSED = replace(DONE, terminal_reason="api_error", is_error=True, api_error_status=529, text="Overloaded\nat once")
+OVER = replace(DONE, subtype="error_max_budget_usd", terminal_reason="budget_exhausted", is_error=True, text="")
+OVER_SAID, OVER_TOLD = "Reached maximum budget ($0.06999999999999999)", "Reached maximum budget ($0.07)"
+DIAGNOSTIC = "[ede_diagnostic] result_type=user last_content_type=n/a"
 GONE = Failure("the agent's process ended with exit code 1", exit_code=1)
 UNREAD = Failure("the agent's result cannot be read: Missing required field in result message: 'is_error'")
 QUIET = Course(
@@ -43,6 +46,8 @@ HALT = Meaning(Outcome.LIMIT, "what it may spend is used up")
         (replace(QUIET, turn=REFUSED), Meaning(Outcome.API_ERROR, "Overloaded", 529)),
         (replace(QUIET, turn=REFUSED, stopped=True), Meaning(Outcome.INTERRUPTED, "", 529)),
         (replace(QUIET, turn=replace(REFUSED, errors=("a", "b"))), Meaning(Outcome.API_ERROR, "a; b", 529)),
+        (replace(QUIET, turn=replace(OVER, errors=(DIAGNOSTIC, OVER_SAID))), Meaning(Outcome.LIMIT, OVER_TOLD)),
+        (replace(QUIET, turn=replace(REFUSED, errors=(DIAGNOSTIC,))), Meaning(Outcome.API_ERROR, "Overloaded", 529)),
         (replace(QUIET, failure=GONE, cut=True), Meaning(Outcome.INTERRUPTED)),
         (replace(QUIET, turn=ABORTED, stuck=True), Meaning(Outcome.INTERRUPTED)),
         (replace(QUIET, silent_minutes=0.5), Meaning(Outcome.INTERRUPTED, "no message for 0.5 minutes")),

@@ -10,7 +10,7 @@ import pytest
 from supervisor.core import events as ev
 from supervisor.core.limits import Window
 from supervisor.core.model import Mode, Outcome, State, Why
-from supervisor.report import exit_code
+from supervisor.leaving import exit_code
 from tests.engine import storm
 from tests.engine.acts import crash, finish, overloaded
 from tests.engine.virtual import START, VirtualWorld, running

@@ -16,14 +16,23 @@ from hypothesis import strategies as st
 from supervisor.core import events as ev
 from supervisor.core.diffs import Diff
 from supervisor.core.model import Entry, EntryKind, Outcome, PromptKind
+from supervisor.core.past import Stretch
 from supervisor.core.transcript import ENTRY_CHARS, TRANSCRIPT_CHARS, Transcript, told
 from supervisor.engine.backwards import BLOCK_BYTES, LINE_BYTES, MOST_BYTES, lines_backwards
 from supervisor.engine.history import MOST_ENTRIES, load_history
+from supervisor.engine.session_lines import Known
+from supervisor.engine.stopped import CUT_OFF, WITHDRAWN
 from supervisor.engine.translate import api_error
 
 RECORDED = Path(__file__).parents[1] / "recorded/sessions"
 (MAIN,) = RECORDED.glob("projects/*/*.jsonl")
 SESSION = MAIN.stem
+
+
+def load(config_dir: Path, *sessions: str | Stretch, known: Known | None = None, **more: Any) -> tuple[Entry, ...]:
+    """Read sessions back, oldest first."""
+    stretches = [Stretch(session) if isinstance(session, str) else session for session in sessions]
+    return load_history(config_dir, stretches, known or Known(), **more)
 
 
 def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
@@ -35,21 +44,19 @@ def told_at(at: float, text: str) -> Entry:
 
 
 def test_what_the_store_tells_stands_where_it_happened() -> None:
-    said = load_history(RECORDED, SESSION)
+    said = load(RECORDED, SESSION)
     middle = (said[5].at + said[6].at) / 2
-    told = [told_at(said[0].at - 1, "too early"), told_at(middle, "a turn"), told_at(said[-1].at + 1, "the last turn")]
-    found = load_history(RECORDED, SESSION, told=told)
+    told = [told_at(said[0].at - 1, "before it"), told_at(middle, "a turn"), told_at(said[-1].at + 1, "the last turn")]
+    found = load(RECORDED, SESSION, told=told)
     texts = [entry.text for entry in found]
-    assert texts == [*(e.text for e in said[:6]), "a turn", *(e.text for e in said[6:]), "the last turn"]
+    assert texts == ["before it", *(e.text for e in said[:6]), "a turn", *(e.text for e in said[6:]), "the last turn"]
     assert [entry.seq for entry in found] == list(range(-len(found), 0))
-    assert [entry.text for entry in load_history(RECORDED, SESSION, before=said[-1].at, told=told)][
-        -1
-    ] != "the last turn"
+    assert [entry.text for entry in load(RECORDED, SESSION, before=said[-1].at, told=told)][-1] != "the last turn"
 
 
 def test_without_a_file_there_is_what_the_store_tells(tmp_path: Path) -> None:
     told = [told_at(float(at), f"turn {at}") for at in range(MOST_ENTRIES + 10)]
-    found = load_history(tmp_path, SESSION, told=told)
+    found = load(tmp_path, SESSION, told=told)
     assert len(found) == MOST_ENTRIES
     assert found[-1].text == told[-1].text
 
@@ -72,7 +79,7 @@ def test_events_become_lines_but_prompts_do_not() -> None:
 
 
 def test_a_recorded_session() -> None:
-    entries = load_history(RECORDED, SESSION)
+    entries = load(RECORDED, SESSION)
     assert brief(entries) == [
         ("prompt", "Do it."),
         ("text", "I **delegate**."),
@@ -105,23 +112,32 @@ def test_a_recorded_session() -> None:
 
 def test_prompts_get_their_kind_and_what_was_heard_live_is_left_out() -> None:
     prompt = next(line for line in map(json.loads, MAIN.read_text("utf-8").splitlines()) if line["type"] == "user")
-    entries = load_history(RECORDED, SESSION, {prompt["uuid"]: PromptKind.TASK})
+    entries = load(RECORDED, SESSION, known=Known({prompt["uuid"]: PromptKind.TASK}))
     assert entries[0].prompt is PromptKind.TASK
-    earlier = load_history(RECORDED, SESSION, before=entries[9].at)
+    earlier = load(RECORDED, SESSION, before=entries[9].at)
     assert brief(earlier) == brief(entries[:9])
+
+
+def test_what_was_added_to_a_prompt_is_kept_apart(tmp_path: Path) -> None:
+    text = "hello\n\n---\n\nThe previous turn was cut off: it was interrupted."
+    write(tmp_path, [{"type": "user", "uuid": "u", "message": {"content": text}}])
+    (found,) = load(tmp_path, "s", known=Known({"u": PromptKind.MESSAGE}))
+    assert (found.text, found.detail) == ("hello", "The previous turn was cut off: it was interrupted.")
+    (found,) = load(tmp_path, "s", known=Known({"u": PromptKind.VERIFY}))
+    assert (found.text, found.detail) == (text, "")
 
 
 def test_it_fits_before_a_transcript() -> None:
     transcript = Transcript()
     transcript.add(9e9, EntryKind.TEXT, "live")
-    history = load_history(RECORDED, SESSION)
+    history = load(RECORDED, SESSION)
     assert transcript.prepend(history) == 17
     assert transcript.since()[:17] == history
 
 
 @pytest.mark.parametrize("session", ["", "../..", "no-such-session", "*", "a\0b", "x" * 5000])
 def test_a_session_that_is_not_there(session: str) -> None:
-    assert load_history(RECORDED, session) == ()
+    assert load(RECORDED, session) == ()
 
 
 def write(home: Path, lines: list[Any], session: str = "s") -> Path:
@@ -165,7 +181,7 @@ def test_lines_of_the_cli_itself_are_left_out_and_its_errors_are_notes(tmp_path:
             {"type": "user", "message": {"content": [{"type": "text", "text": "[Request interrupted by user]"}]}},
         ],
     )
-    assert [entry.text for entry in load_history(tmp_path, "s")] == [
+    assert [entry.text for entry in load(tmp_path, "s")] == [
         "API error: invalid_request",
         "the conversation was compacted (auto, 9000 tokens before)",
         "the model fell back to haiku",
@@ -178,7 +194,7 @@ def test_damage_is_passed_over(tmp_path: Path) -> None:
     lines = [says("first"), "not json", '{"type":"user"', "[]", '"assistant"', deep, says("last")]
     path = write(tmp_path, lines)
     path.write_bytes(path.read_bytes() + b'\xff\xfe"type":"user"\n{"type":"assistant","message":{"cont')
-    assert [entry.text for entry in load_history(tmp_path, "s")] == ["first", "last"]
+    assert [entry.text for entry in load(tmp_path, "s")] == ["first", "last"]
 
 
 anything = st.recursive(
@@ -208,20 +224,77 @@ wild = st.fixed_dictionaries(
 def test_no_line_makes_it_raise(lines: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("wild")
     write(home, [*lines, says("still there", 99)])
-    entries = load_history(home, "s")
+    entries = load(home, "s")
     assert "still there" in [entry.text for entry in entries]
     assert Transcript().prepend(entries) == len(entries)
 
 
 def test_only_the_end_is_taken(tmp_path: Path) -> None:
     write(tmp_path, [says(f"word {number}", number) for number in range(1000)])
-    entries = load_history(tmp_path, "s")
+    entries = load(tmp_path, "s")
     assert [entry.text for entry in entries] == [f"word {number}" for number in range(1000 - MOST_ENTRIES, 1000)]
     write(tmp_path, [says("x" * 50_000, number) for number in range(100)])
-    entries = load_history(tmp_path, "s")
+    entries = load(tmp_path, "s")
     assert 10 < len(entries) < 30
     assert sum(len(entry.text) for entry in entries) < TRANSCRIPT_CHARS
     assert max(len(entry.text) for entry in entries) == ENTRY_CHARS
+
+
+def test_what_is_told_goes_no_further_back_than_what_was_said(tmp_path: Path) -> None:
+    lines = [says(f"word {number}", number) for number in range(MOST_ENTRIES + 10)]
+    write(tmp_path, lines)
+    first, last = (load(tmp_path, "s")[place].at for place in (0, -1))
+    told = [told_at(first - 1, "not here"), told_at(last + 1, "the last turn")]
+    assert [entry.text for entry in load(tmp_path, "s", told=told) if entry.kind is EntryKind.ENDING] == [
+        "the last turn"
+    ]
+    write(tmp_path, lines[:5], "older")
+    assert "word 0" not in [entry.text for entry in load(tmp_path, "older", "s", told=told)], "there would be a gap"
+    write(tmp_path, [says("x" * 5_000, number) for number in range(100)])
+    told = [told_at(first - 1, "not here")]
+    assert {entry.kind for entry in load(tmp_path, "s", told=told)} == {EntryKind.TEXT}
+
+
+def test_sessions_stand_one_after_the_other_each_word_once(tmp_path: Path) -> None:
+    write(tmp_path, [says("one", 1), says("two", 2)], "a")
+    write(tmp_path, [says("five", 5), says("six", 6)], "c")
+    told = [told_at(load(tmp_path, "a")[-1].at + 1, "three"), told_at(load(tmp_path, "c")[0].at - 1, "four")]
+    found = load(tmp_path, "a", "gone", "c", told=told)
+    assert [entry.text for entry in found] == ["one", "two", "three", "four", "five", "six"]
+    assert [entry.seq for entry in found] == list(range(-6, 0))
+
+
+def test_another_copy_of_what_was_told_already_adds_only_what_is_new(tmp_path: Path) -> None:
+    copied = [says("one", 1), says("two", 2)]
+    write(tmp_path, [*copied, says("three", 3)], "a")
+    write(tmp_path, [*copied, says("five", 5)], "b")
+    begun = load(tmp_path, "a")[-1].at + 1
+    assert [entry.text for entry in load(tmp_path, "a", Stretch("b", begun))] == ["one", "two", "three", "five"]
+
+
+def test_an_older_session_comes_first_also_where_its_clock_was_ahead(tmp_path: Path) -> None:
+    write(tmp_path, [says("one", 50), says("two", 51)], "a")
+    write(tmp_path, [says("three", 10), says("four", 11)], "b")
+    assert [entry.text for entry in load(tmp_path, "a", "b")] == ["one", "two", "three", "four"]
+
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+    "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+)
+RAN = f"{REFUSED} Correction to the text above: this call was stopped while running, not refused before it ran."
+
+
+def test_a_call_that_was_stopped_was_refused_by_nobody_but_where_the_operator_did(tmp_path: Path) -> None:
+    def returned(ident: str, text: str, failed: bool = True) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": ident, "content": text, "is_error": failed}
+        return {"type": "user", "message": {"content": [block]}}
+
+    lines = [returned("a", REFUSED), returned("b", REFUSED), returned("c", RAN), returned("d", REFUSED, failed=False)]
+    write(tmp_path, [*lines, returned("e", "Not now.")])
+    found = load(tmp_path, "s", known=Known(denied=frozenset("be")))
+    assert [entry.text for entry in found] == [WITHDRAWN, REFUSED, CUT_OFF, REFUSED, "Not now."]
+    assert [entry.is_error for entry in found] == [True, True, True, False, True]
 
 
 def test_a_clock_that_was_set_back_changes_no_order(tmp_path: Path) -> None:
@@ -230,7 +303,7 @@ def test_a_clock_that_was_set_back_changes_no_order(tmp_path: Path) -> None:
         tmp_path,
         [says(f"word {place}", number) for place, number in enumerate(numbers)] + [says("no time") | {"timestamp": 7}],
     )
-    assert [e.text for e in load_history(tmp_path, "s")] == [*(f"word {place}" for place in range(5)), "no time"]
+    assert [e.text for e in load(tmp_path, "s")] == [*(f"word {place}" for place in range(5)), "no time"]
 
 
 def test_a_huge_file_is_read_from_its_end(tmp_path: Path) -> None:
@@ -241,7 +314,7 @@ def test_a_huge_file_is_read_from_its_end(tmp_path: Path) -> None:
         file.write(b"\n" + json.dumps(says("the end")).encode() + b"\n")
     tracemalloc.start()
     try:
-        assert [entry.text for entry in load_history(tmp_path, "s")] == ["the end"]
+        assert [entry.text for entry in load(tmp_path, "s")] == ["the end"]
         assert tracemalloc.get_traced_memory()[1] < 8 * LINE_BYTES
     finally:
         tracemalloc.stop()

@@ -15,6 +15,7 @@ from supervisor.core.effects import EffectRequest, EffectState
 from supervisor.core.errors import DamagedError, EffectsHeld
 from supervisor.core.model import Mode, State, Why
 from supervisor.core.spec import EffectSpec
+from supervisor.core.verbs import RESUME
 from supervisor.engine.groups import task_group
 from supervisor.engine.storage import DiskWatch
 from tests.engine.acts import hang
@@ -163,9 +164,10 @@ async def test_a_resume_does_not_get_around_it(world: World) -> None:
     await _restore_older(world)
     async with world.batch(ticket(effects=("deploy",)), effects=EFFECTS) as batch, running(batch):
         await world.until(lambda: batch.board["001"].state is State.NEEDS_YOU)
-        batch.submit("resume", ["001"])
-        await world.until(lambda: batch.board["001"].state is State.STARTING)
-        await world.until(lambda: batch.board["001"].state is State.NEEDS_YOU)
+        assert await batch.pool.mailroom.request(RESUME, "001", {}) == (
+            False,
+            f"001 is waiting for you: {batch.board['001'].detail}",
+        )
         assert world.agents.of("001") == []
 
 

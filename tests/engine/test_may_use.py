@@ -8,12 +8,20 @@ from typing import Any
 
 import anyio
 import pytest
-from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, PermissionUpdate, ToolPermissionContext
+from claude_agent_sdk import (
+    PermissionResultAllow,
+    PermissionResultDeny,
+    PermissionUpdate,
+    ToolPermissionContext,
+    ToolResultBlock,
+    UserMessage,
+)
 from claude_agent_sdk.types import PermissionRuleValue
 
-from supervisor.core.events import TurnEnded
+from supervisor.core.events import ToolReturned, TurnEnded
 from supervisor.engine.agent import Permission, SessionStart, ToolRequest
 from supervisor.engine.session import load_sdk
+from supervisor.engine.stopped import CUT_OFF, WITHDRAWN
 from supervisor.engine.tool_requests import ToolRequests
 from supervisor.engine.translate import Translator
 
@@ -119,3 +127,23 @@ async def test_a_call_that_was_given_up_was_not_denied() -> None:
     )  # fmt: skip
     (ended,) = [e for e in side.translator._result(message) if isinstance(e, TurnEnded)]
     assert ended.denials == ("Bash t2",)
+
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+    "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+)
+RAN = f"{REFUSED} Correction to the text above: this call was stopped while running, not refused before it ran."
+
+
+async def test_what_a_stop_took_back_was_refused_by_nobody() -> None:
+    side = Side(Asker(Permission(False, "No.", stop=True)))
+    await side.may_use("Bash", {}, _context())
+    blocks: list[Any] = [
+        ToolResultBlock("t1", REFUSED, is_error=True),
+        ToolResultBlock("t2", REFUSED, is_error=True),
+        ToolResultBlock("t3", RAN, is_error=True),
+        ToolResultBlock("t4", REFUSED),
+    ]
+    events = side.translator.translate(UserMessage(blocks))
+    assert [e.text for e in events if isinstance(e, ToolReturned)] == [REFUSED, WITHDRAWN, CUT_OFF, REFUSED]

@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.core.errors import StoreError
 from supervisor.core.model import State, Why
+from supervisor.core.verbs import MESSAGE, RESUME
 from tests.engine.acts import hang, limit
 from tests.engine.world import World, running, ticket
 from widgets.summary_bar import badges
@@ -31,7 +32,9 @@ async def test_nothing_starts_and_what_runs_goes_on(world: World) -> None:
         batch.pause_starting(True)
         assert batch.board.announced.starting_paused
         assert badges(batch.board.totals()) == [], "the notice says it already"
-        batch.submit("resume", ["002"])
+        when = "once tickets start again: starting is paused (p, or supervise starting on)"
+        assert await batch.pool.mailroom.request(RESUME, "002", {}) == (True, f"goes on {when}")
+        assert await batch.pool.mailroom.request(MESSAGE, "002", {"text": "x"}) == (True, f"goes on with it {when}")
         await world.until(lambda: batch.board["002"].state is State.QUEUED)
         await anyio.wait_all_tasks_blocked()
         assert (batch.board["001"].state, batch.board["002"].state) == (State.RUNNING, State.QUEUED)

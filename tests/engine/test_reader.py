@@ -9,14 +9,19 @@ import anyio
 import pytest
 
 from supervisor.app.app import SuperviseApp
-from supervisor.core.model import State
+from supervisor.core.model import Outcome, State
 from supervisor.core.timeline import Timeline
 from supervisor.engine.reader import Reader
+from tests.engine.acts import hang
 from tests.engine.test_rewinding import AFTER, place, worked
-from tests.engine.world import ticket
+from tests.engine.world import running, ticket
+from widgets.attempt_facts import why_ended
 from widgets.diff_text import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.engine.batch import Batch
     from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +40,15 @@ async def test_logs_are_the_commands_own_and_the_sessions(world: World) -> None:
         logs = [Path(path) for path in await Reader(batch.engine).logs("001")]
         assert [path.name for path in logs if path.suffix == ".log"] == ["verify.log"]
         assert "checked" in logs[0].read_text()
+
+
+async def test_an_attempt_whose_check_failed_says_so(world: World) -> None:
+    spec = ticket(verify=("sh", "-c", "exit 3"), verify_rounds=1)
+    async with world.batch(spec) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].state is State.NEEDS_YOU)
+        (attempt,) = await Reader(batch.engine).attempts("001")
+        assert attempt.outcome is Outcome.DONE
+        assert why_ended(attempt)[0] == "done: check failed, 2 rounds, the last with exit code 3"
 
 
 async def test_a_ticket_that_has_not_begun_has_no_logs(world: World) -> None:
@@ -89,6 +103,40 @@ async def test_a_tickets_screen_and_the_timeline_over_a_real_batch(world: World)
             await shows("escape", "WHY / NOW")
             await shows("T", "TIMELINE", "now╷", "001", "✓")
             await shows("escape", "WHY / NOW")
+
+
+async def test_a_message_is_on_the_tickets_screen_until_the_agent_has_it_also_after_a_restart(world: World) -> None:
+    mark = "◌ you, not given yet · Mind the footer."
+    world.agents.acts["001"].append(hang())
+    async with world.batch(ticket()) as batch, running(batch):
+        await world.until(lambda: batch.board["001"].detail == "I look at it.")
+        batch.submit("message", ["001"], {"text": "Mind the footer."})
+        await on_screen(batch, lambda shown: mark in shown)
+        batch.submit("interrupt", ["001"])
+        await world.until(lambda: batch.board["001"].state is State.PAUSED)
+        (letter,) = await Reader(batch.engine).messages("001")
+        assert letter.args["text"] == "Mind the footer."
+    async with world.batch(ticket()) as batch, running(batch):
+        await on_screen(batch, lambda shown: mark in shown and "paused" in shown)
+        batch.submit("resume", ["001"])
+        await world.until(lambda: batch.board["001"].state is State.DONE)
+        told = (
+            "» you · Mind the footer. ",
+            "  · added by the supervisor: The previous turn was cut off: it was interrupte…",
+        )
+        await on_screen(batch, lambda shown: mark not in shown and all(words in shown for words in told))
+        await on_screen(batch, lambda shown: shown.count("› I look at it.") == 1)
+        assert await Reader(batch.engine).messages("001") == ()
+
+
+async def on_screen(batch: Batch, is_so: Callable[[str], bool]) -> None:
+    """Wait until something is so on the ticket's screen."""
+    app = SuperviseApp(batch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("enter")
+        with anyio.fail_after(45):
+            while not is_so(screen(app)):
+                await pilot.pause(0.02)
 
 
 def screen(app: SuperviseApp) -> str:

@@ -98,7 +98,7 @@ async def test_a_batch_that_stops_takes_no_verbs(world: World) -> None:
 
 
 async def test_every_verb_of_the_table_says_what_it_will_do() -> None:
-    assert all(mailroom.will(verb, at_work) for verb in VERBS for at_work in (False, True))
+    assert all(mailroom.will(verb, at_work=at_work) for verb in VERBS for at_work in (False, True))
 
 
 async def test_the_command_goes_to_the_running_supervisor(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,13 +200,18 @@ async def test_two_decisions_at_once_and_one_is_taken(world: World) -> None:
         assert sorted("error" in answer for answer in answers) == [False, True, True, True]
 
 
-async def test_once_more_is_two_rows(world: World) -> None:
+async def test_once_more_is_one_decision_and_no_finding(world: World) -> None:
     async with _running(world) as batch:
         record = await _unresolved(batch)
         answer = await _ask(
             world, do="ruling", verb="once_more", key=record.key, why="x", version=record.version, ticket="001-a"
         )
-        assert (answer["state"], answer["version"]) == ("granted", 4)
+        assert (answer["state"], answer["version"]) == ("granted", 3)
+        rows = await batch.engine.desk.ledger.log(record)
+        assert [(row.verb, row.from_state, row.to_state, row.reason) for row in rows[2:]] == [
+            ("grant", "unresolved", "granted", "x (for 001-a)")
+        ]
+        assert await batch.engine.desk.ledger.verify() == ()
 
 
 async def test_a_probe_that_there_is_none_of(world: World) -> None:
@@ -224,5 +229,5 @@ async def test_effects_from_the_shell_of_a_running_batch(world: World, capsys: p
         assert await _shell(world, "effects", "probe", record.key) == 1
         assert await _shell(world, "effects", "list") == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == f"{record.key} is granted (version 4)"
+    assert said[0] == f"{record.key} is granted (version 3)"
     assert said[-1].split()[:2] == ["granted", record.key]

@@ -13,7 +13,7 @@ from supervisor.core import events as ev
 from supervisor.core.effects import EffectRequest
 from supervisor.core.errors import StoreError, SupervisorError
 from supervisor.core.model import Outcome, State
-from supervisor.core.rewinds import Source
+from supervisor.core.rewinds import Source, WorkDone
 from supervisor.core.verbs import REWIND
 from supervisor.engine import checkpoints, offline, rewinding
 from tests.engine.acts import finish, hang, overloaded
@@ -161,6 +161,30 @@ async def test_files_go_back_and_forth_and_back(world: World) -> None:
         told = await told_next(world, batch)
     assert "taken back" not in told, "nothing has changed for the agent"
     assert "took the files back" not in told
+
+
+async def test_what_is_said_of_finished_work_is_said_of_its_own_files(world: World) -> None:
+    async with worked(world, verify=("true",)) as batch:
+        said = [batch.board["001"].detail]
+        for number, source in ((2, "snapshot"), (2, "undo"), (2, "undo"), (1, "snapshot"), (2, "undo"), (2, "undo")):
+            assert (await rewind(batch, number, source))[0]
+            said.append(batch.board["001"].detail)
+            assert (files(batch) == AFTER) == (said[-1] == "verified"), said
+        assert said[:3] == ["verified", "files taken back since", "verified"]
+        assert (await rewind(batch, source="undo"))[0]
+        assert batch.board["001"].state is State.DONE
+        assert await stored(batch)
+
+
+async def test_finished_work_whose_own_files_nobody_kept_is_not_said_to_be_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewinding, "work_done", lambda _: WorkDone("verified", "0" * 40))
+    async with worked(world, verify=("true",)) as batch:
+        assert (await rewind(batch))[0]
+        assert (await rewind(batch, source="undo"))[0]
+        assert files(batch) == AFTER
+        assert batch.board["001"].detail == "files taken back since"
 
 
 async def test_the_agent_is_told_with_its_next_prompt_and_once(world: World) -> None:

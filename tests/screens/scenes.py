@@ -123,7 +123,7 @@ class Story:
         self.move(ticket, State.STARTING, at=at)
         apply(ev.WorktreeReady(ticket, at, f"/tmp/w/{ticket}", f"supervise/tinyshop/{ticket}", "abc"))
         apply(ev.AttemptStarted(ticket, at, number, mode, "5e0c", model="claude-sonnet-4-5"))
-        self.move(ticket, State.RUNNING, at=at, detail="waiting for the agent")
+        self.move(ticket, State.RUNNING, at=at, detail="asked the agent")
         apply(ev.PromptStored(ticket, at, number, f"u-{ticket}", PromptKind.TASK, prompt, "i"))
 
     def move(self, ticket: str, to: State, *, at: float = NOW - 60, why: Why | None = None, **more: object) -> None:
@@ -206,7 +206,7 @@ def busy() -> Board:
     story.board.apply(ev.AttemptEnded("008-docs", NOW - 50, 1, Outcome.CRASHED, "exit 1", 1, "boom", 0.03))
     story.move("008-docs", State.FAILED, detail="the agent exited with 1")
     story.move("009-legacy", State.CANCELLED, detail="cancelled by you")
-    story.move("010-mail", State.STARTING, detail="preparing the worktree")
+    story.move("010-mail", State.STARTING, detail="preparing")
     return story.board
 
 

@@ -16,7 +16,7 @@ from supervisor.app.theme import HIGH_CONTRAST
 from supervisor.core.errors import SupervisorError
 from tests.screens.effect_scenes import stuck
 from tests.screens.scenes import NOW, FakePort
-from tests.screens.ticket_scenes import Forks, Shelf, hostile_shelf, never
+from tests.screens.ticket_scenes import Forks, Shelf, hostile_shelf, never, write
 from tests.screens.timeline_scenes import two_hours
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ def test_tab_on_a_large_terminal(tab: str, snap_compare: Compare) -> None:
 )
 def test_state(reader: Shelf, keys: list[str], snap_compare: Compare) -> None:
     assert shown(Scene(stuck(), reader, keys), SMALL, snap_compare)
+
+
+def test_messages_that_wait(snap_compare: Compare) -> None:
+    board, shelf = stuck(), Shelf()
+    write(board, shelf, "Use half to even, as the tax office does; the note in docs/discounts.png says why.")
+    write(board, shelf, "Then go through these:\n\n" + "\n".join(f"- case {n}" for n in range(1, 9)))
+    assert shown(Scene(board, shelf, ["enter"]), SMALL, snap_compare)
 
 
 def test_a_ticket_that_has_not_begun(snap_compare: Compare) -> None:

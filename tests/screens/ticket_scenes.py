@@ -6,13 +6,16 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from supervisor.core import events as ev
 from supervisor.core.changes import ChangeKind, Changes, FileChange
+from supervisor.core.letters import Letter
 from supervisor.core.model import AttemptRecord, Mode, Outcome, PromptKind, PromptRecord
 from supervisor.core.spec import TicketSpec
 from tests.screens.dialog_scenes import Library
 from tests.screens.scenes import HOSTILE, NOW
 
 if TYPE_CHECKING:
+    from supervisor.core.board import Board
     from supervisor.core.rewinds import Checkpoint
 
 _TRACE = 'Traceback (most recent call last):\n  File "cli.js", line 1\nError: socket hang up\n    at TLSSocket.onEnd'
@@ -85,6 +88,8 @@ class Shelf(Library):
     files: tuple[FileChange, ...] = FILES
     diffs: dict[str, str] = field(default_factory=lambda: dict(DIFFS))
     spec_found: TicketSpec | None = SPEC
+    written: list[Letter] = field(default_factory=list)
+    """Messages that the agent has not been given."""
     reads: list[str] = field(default_factory=list)
     """What was read, in order."""
 
@@ -98,6 +103,12 @@ class Shelf(Library):
         """Return the prompts."""
         await self._wait()
         return PROMPTS
+
+    async def messages(self, _: str) -> tuple[Letter, ...]:
+        """Return what waits to be given to the agent."""
+        self.reads.append("messages")
+        await self._wait()
+        return tuple(self.written)
 
     async def spec(self, _: str) -> TicketSpec | None:
         """Return what the ticket is."""
@@ -152,6 +163,21 @@ def hostile_shelf() -> Shelf:
         points=tuple(replace(p, words=HOSTILE[n]) for n, p in enumerate(points)),
         tries=tuple(tries), files=tuple(files), diffs=diffs, spec_found=spec,
     )  # fmt: skip
+
+
+def write(board: Board, shelf: Shelf, text: str, ticket: str = "001-rounding", at: float = NOW - 5) -> Letter:
+    """Write a message to a ticket; it waits until it is `given`."""
+    letter = Letter(f"m{at}-{text}", ticket, "message", at, {"text": text, "now": False}, "operator")
+    shelf.written.append(letter)
+    board.apply(ev.LetterPosted(ticket, at, letter.id, letter.verb, letter.args, letter.actor, wakes=True))
+    return letter
+
+
+def given(board: Board, shelf: Shelf, letter: Letter) -> None:
+    """Let the agent be given a message."""
+    shelf.written.remove(letter)
+    text = letter.args["text"]
+    board.apply(ev.PromptStored(letter.ticket, NOW, 1, letter.id, PromptKind.MESSAGE, text, letters=(letter.id,)))
 
 
 def never() -> asyncio.Event:

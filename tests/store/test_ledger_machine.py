@@ -170,7 +170,7 @@ class Effects(RuleBasedStateMachine):
         record = effect_rows.find(self.db, "001", op)
         if record is None or record.state is not S.UNRESOLVED or self.applied[op]:
             return
-        granted = decide(self.db, decide(self.db, record, V.NOT_DONE), V.GRANT, ticket=ticket)
+        granted = decide(self.db, record, V.GRANT, ticket=ticket)
         assert isinstance(granted.payload, dict)
         self.claim(op, ticket, granted.payload, False, pick)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlite_utils import Database
 
-from supervisor.core.effects import MOVES, EffectState
+from supervisor.core.effects import MOVES, Answer, EffectState
 from supervisor.store import chain
 from supervisor.store.database import connect
 from supervisor.store.driver import sqlite3
-from supervisor.store.effects_schema import MOVES as SQL_MOVES
+from supervisor.store.effects_schema import MOVES_NOW as SQL_MOVES
+from supervisor.store.migrations import MIGRATIONS
 from tests.store.ledgers import claim, decide, epoch, settle, unresolved
 
 if TYPE_CHECKING:
@@ -132,3 +135,24 @@ def test_a_whole_life_is_told_in_order(db: Connection) -> None:
         ("claim", "granted", "claimed", 5),
         ("settle", "claimed", "done", 6),
     ]
+
+
+def test_a_ledger_of_before_takes_a_run_that_is_allowed_again_and_its_old_rows_still_fit(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with closing(Database(path)) as old:
+        MIGRATIONS.apply(old, stop_before="0009_grants")
+        one = epoch(old)
+        settled = decide(old, decide(old, unresolved(old, one, op="a"), "not_done"), "grant")
+        stuck = unresolved(old, one, op="b")
+        with pytest.raises(sqlite3.IntegrityError, match="illegal move"):
+            decide(old, stuck, "grant")
+        rows = [(row.seq, row.hash) for row in chain.log(old, "001", "a")]
+    with closing(connect(path)) as db:
+        assert chain.verify(db) == ()
+        assert [(row.seq, row.hash) for row in chain.log(db, "001", "a")] == rows
+        assert decide(db, stuck, "grant", why="try again").state is S.GRANTED
+        last = chain.log(db, "001", "b")[-1]
+        assert (last.verb, last.from_state, last.reason) == ("grant", "unresolved", "try again (for 001)")
+        assert (claim(db, one, op="b").answer, claim(db, one, op="a").answer) == (Answer.MINE, Answer.MINE)
+        assert chain.verify(db) == ()
+    assert settled.state is S.GRANTED

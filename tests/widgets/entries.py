@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from supervisor.core.model import Entry, EntryKind
+from supervisor.core.model import Entry, EntryKind, PromptKind
 from supervisor.core.transcript import Transcript
 from widgets.cells import Cell, joined
+from widgets.transcript_items import AFTER_ALL
 
 
 def entry(kind: EntryKind, text: str, seq: int = 0, **more: object) -> Entry:
@@ -25,6 +26,11 @@ def call(seq: int, words: str = "Bash x", key: str = "a", **more: object) -> Ent
 def result(seq: int, words: str = "done", key: str = "a", **more: object) -> Entry:
     """Return what came of it."""
     return entry(EntryKind.RESULT, words, seq, tool_use_id=key, **more)
+
+
+def pending(words: str, at: float = 0.0) -> Entry:
+    """Return a message that the agent has not been given."""
+    return entry(EntryKind.PENDING, words, AFTER_ALL, at=at, prompt=PromptKind.MESSAGE)
 
 
 def words(rows: list[Cell]) -> list[str]:

@@ -62,6 +62,15 @@ def test_a_fork_stands_under_its_parent_and_keeps_its_own_end() -> None:
     assert text.startswith("└ …ounding.2 ")
 
 
+@pytest.mark.parametrize("width", [80, 120, 240])
+@pytest.mark.parametrize(("state", "is_told"), [(State.RUNNING, False), (State.STARTING, False), (State.PAUSED, True)])
+def test_an_earlier_ending_is_not_shown_of_a_ticket_under_way(width: int, state: State, is_told: bool) -> None:
+    ticket = TicketSnapshot("001", state=state, subtype="success", terminal_reason="aborted_tools", attempts=1)
+    text = joined(tuple(cols.row(ticket, cols.arrange(width, 12), cols.Look(NOW))))
+    assert ("aborted_too" in text) is is_told
+    assert "success" not in text or is_told
+
+
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=60))
 
 

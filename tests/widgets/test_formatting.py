@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -132,6 +133,11 @@ def test_a_ticket_that_is_done_needs_no_headroom() -> None:
 )
 def test_one_column_says_the_ending(subtype: str | None, reason: str | None, text: str) -> None:
     assert fmt.ending(ticket(subtype=subtype, terminal_reason=reason)) == text
+
+
+@pytest.mark.parametrize("now", [{"state": State.RUNNING}, {"state": State.STARTING}, {"live": True}])
+def test_a_ticket_under_way_has_no_ending(now: dict[str, Any]) -> None:
+    assert fmt.ending(ticket(subtype="error_during_execution", terminal_reason="aborted_streaming", **now)) == ""
 
 
 def test_a_countdown_is_never_cut() -> None:

@@ -70,6 +70,18 @@ def test_every_field_of_an_attempt_is_told() -> None:
         assert part in words
 
 
+def test_how_a_turn_ended_is_not_how_the_attempt_did_while_it_is_under_way() -> None:
+    over = replace(ATTEMPTS[0], subtype="error_during_execution", terminal_reason="aborted_streaming")
+    now = replace(over, ended=None, outcome=None)
+    by_name = {column.header: place for place, column in enumerate(COLUMNS)}
+    for name, ending in (("SUBTYPE", over.subtype), ("TERMINAL REASON", over.terminal_reason)):
+        shown, ended = (attempt_records((one,), NOW)[0].cells[by_name[name]][0] for one in (now, over))
+        assert (shown, ended) == ("", ending)
+    told = {fact.label: fact.text for fact in attempt_facts(now, NOW) if fact.text}
+    assert told["the turn before"] == "error_during_execution · aborted_streaming"
+    assert not {"subtype", "terminal reason", "is an error", "outcome"} & told.keys()
+
+
 @pytest.mark.parametrize("outcome", [None, *Outcome])
 def test_every_ending_has_words(outcome: Outcome | None) -> None:
     attempt = AttemptRecord("001", 1, Mode.FRESH, "s", 0.0, ended=1.0, outcome=outcome, detail="because")

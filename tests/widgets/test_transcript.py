@@ -77,6 +77,31 @@ def test_long_prompts_are_folded() -> None:
     assert len(shown(EntryKind.PROMPT, text)) == 40
 
 
+def test_what_the_supervisor_added_does_not_stand_among_the_operators_words() -> None:
+    added = "The previous turn was cut off: it was interrupted.\n\nEffects:\n- deploy: done"
+    mine: dict[str, Any] = {"prompt": PromptKind.MESSAGE, "detail": added}
+    mark = "  · added by the supervisor: The previous turn was cut off…   +2 lines"
+    assert folded(EntryKind.PROMPT, "hello", width=70, **mine) == ["» you · hello", mark]
+    long = "\n".join(f"- case {n}" for n in range(20))
+    assert folded(EntryKind.PROMPT, long, width=70, **mine)[-2:] == ["  … 15 more lines", mark]
+    assert shown(EntryKind.PROMPT, "hello", width=70, **mine) == [
+        "» you · hello",
+        "  · added by the supervisor:",
+        "    The previous turn was cut off: it was interrupted.",
+        "",
+        "    Effects:",
+        "    - deploy: done",
+    ]
+
+
+def test_a_message_that_waits_says_so_and_is_folded_as_a_prompt() -> None:
+    assert shown(EntryKind.PENDING, "Use semicolons.", 60) == ["◌ you, not given yet · Use semicolons."]
+    text = "\n".join(str(i) for i in range(40))
+    assert folded(EntryKind.PENDING, text)[0] == "◌ you, not given yet · 0"
+    assert folded(EntryKind.PENDING, text)[-1] == "  … 35 more lines"
+    assert len(shown(EntryKind.PENDING, text)) == 40
+
+
 def test_thinking_is_one_row_until_it_is_unfolded() -> None:
     text = "one two three\nfour five\nsix"
     assert folded(EntryKind.THINKING, text, 60) == ["~ thinking, 3 lines  one two three four five six"]

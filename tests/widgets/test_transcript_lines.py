@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from supervisor.core.model import Entry, EntryKind
 from supervisor.core.transcript import Transcript
-from tests.widgets.entries import call, result, text, words
+from tests.widgets.entries import call, pending, result, text, words
+from widgets.transcript_items import AFTER_ALL
 from widgets.transcript_layout import lay_out
 from widgets.transcript_lines import MOST_LAID, TranscriptLines
 
@@ -137,6 +138,36 @@ def test_another_width_costs_nothing_until_something_is_shown() -> None:
     assert 100 <= lines.height < 120
 
 
+def test_what_waits_stays_last_whatever_comes() -> None:
+    lines = taken(text(0))
+    lines.wait([pending("One."), pending("Two.")])
+    lines.lay_tail(10)
+    one, two = "◌ you, not given yet · One.", "◌ you, not given yet · Two."
+    assert shown(lines) == ["› word 0.", one, two]
+    assert lines.take([text(1)]) == 1
+    lines.lay_tail(10)
+    assert shown(lines) == ["› word 0.", "› word 1.", one, two]
+    assert (lines.next_seq, lines.count_after(0), lines.count_after(1)) == (2, 1, 0)
+    lines.forget(1, keep_used=False)
+    lines.wait([pending("Two.")])
+    lines.lay_tail(10)
+    assert shown(lines) == ["› word 1.", two]
+    lines.wait(())
+    assert shown(lines) == ["› word 1."]
+    assert lines.is_at_end
+
+
+def test_what_waits_keeps_its_fold_also_among_equals() -> None:
+    lines = taken()
+    lines.wait([pending("a\n- b"), pending("a\n- b")])
+    first, second = lines.items
+    lines.fold(second, True)
+    lines.wait([pending("a\n- b"), pending("a\n- b"), pending("c")])
+    assert lines.items[:2] == [first, second]
+    assert len(set(map(id, lines.items))) == 3
+    assert [lines.is_open(item) for item in lines.items] == [False, True, False]
+
+
 class Window(RuleBasedStateMachine):
     """A window over a board's transcript, moved about at random."""
 
@@ -170,12 +201,18 @@ class Window(RuleBasedStateMachine):
         first = self.source.first_seq
         if self.lines.first_seq is not None and first < self.lines.first_seq:
             self.lines.take_earlier(self.source.since()[: self.lines.first_seq - first])
-        before = [item.rows for item in self.lines.items[self.lines.lo : self.lines.hi]]
+        before = [item for item in self.lines.items[self.lines.lo : self.lines.hi] if item.entry.seq != AFTER_ALL]
         self.lines.take(self.source.since(self.lines.next_seq))
         self.lines.forget(first, keep_used=keep)
         if keep:
             assert len(before) == self.lines.hi - self.lines.lo
         assert self.lines.next_seq is None or self.lines.next_seq == self.source.next_seq
+
+    @rule(given=st.integers(0, 3), written=st.integers(0, 2), at=st.integers(0, 1))
+    def wait(self, given: int, written: int, at: int) -> None:
+        entries = (*self.lines.waiting[given:], *[pending("Mind it.", at)] * written)
+        self.lines.wait(entries)
+        assert self.lines.waiting == entries
 
     @rule(rows=st.integers(0, 60))
     def tail(self, rows: int) -> None:
@@ -236,7 +273,10 @@ class Window(RuleBasedStateMachine):
 
     @invariant()
     def numbers_grow(self) -> None:
-        numbers = [item.entry.seq for item in self.lines.items]
+        count = len(self.lines.items) - len(self.lines.waiting)
+        assert tuple(item.entry for item in self.lines.items[count:]) == self.lines.waiting
+        numbers = [item.entry.seq for item in self.lines.items[:count]]
+        assert AFTER_ALL not in numbers
         assert numbers == sorted(numbers)
         assert len(set(numbers)) == len(numbers)
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from supervisor.core.diffs import Diff
 from supervisor.core.model import EntryKind, PromptKind
 from tests.screens.scenes import HOSTILE
-from tests.widgets.entries import call, entry, result, words
+from tests.widgets.entries import call, entry, pending, result, words
 from widgets.cells import Tone, joined
 from widgets.transcript_markdown import inline, render
 from widgets.transcript_plain import plain, plain_transcript
@@ -108,6 +108,11 @@ def test_plain_is_what_was_written() -> None:
     assert plain(command, result(1, "out", is_error=True)) == "$ a\ncommand: a\n  b\nout"
 
 
+def test_plain_tells_what_the_supervisor_added() -> None:
+    made = entry(EntryKind.PROMPT, "hello", detail="Effects:\n- deploy: done", prompt=PromptKind.MESSAGE)
+    assert plain(made, None) == "hello\n(added by the supervisor:)\nEffects:\n- deploy: done"
+
+
 def test_a_plain_transcript_has_times_and_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -116,6 +121,12 @@ def test_a_plain_transcript_has_times_and_signs(monkeypatch: pytest.MonkeyPatch)
     assert plain_transcript([(asked, None), (said, None)]) == (
         "00:00:00  » verify: Do it.\n\n01:01:01      › one\n    two\n"
     )
+
+
+def test_a_plain_transcript_ends_with_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    assert plain_transcript([(pending("Mind it."), None)]) == "00:00:00  ◌ not given yet, message: Mind it.\n"
 
 
 @given(st.sampled_from(HOSTILE), st.sampled_from(EntryKind))

@@ -14,6 +14,7 @@ from supervisor.app.docket import Docket
 from supervisor.app.glance import GlanceCard
 from supervisor.app.histories import Histories
 from supervisor.app.own_keys import shown
+from supervisor.app.pending import PendingMessages
 from supervisor.app.screens.acting import ActingScreen
 from supervisor.app.screens.compare import CompareScreen
 from supervisor.app.screens.inbox import InboxScreen
@@ -63,6 +64,8 @@ class BoardScreen(ActingScreen):
         """How many things need the operator, as drawn above."""
         self.docket = Docket(port)
         self.histories = Histories(port, clock)
+        self._pending: PendingMessages | None = None
+        """Of the selected ticket."""
         self._is_stopping = False
         self.transcript = TranscriptView(id="transcript")
         self._glance = GlanceCard(port, id="glance")
@@ -95,11 +98,12 @@ class BoardScreen(ActingScreen):
 
     @property
     def has_news(self) -> bool:
-        """Whether the selected ticket said something that changed nothing else here, or rows may move by now."""
+        """Whether there is something to read of the selected ticket that changed nothing else, or rows may move."""
         ticket = self.table.cursor_ticket
         if ticket is not None and self.port.board.transcript(ticket).next_seq > self.transcript.wants(ticket):
             return True
-        return self.has_moves or self._glance.has_news
+        is_told = self._pending is not None and self._pending.is_new
+        return is_told or self.has_moves or self._glance.has_news
 
     def show(self) -> None:
         """Draw the board as it is: each widget repaints only what differs."""
@@ -145,7 +149,10 @@ class BoardScreen(ActingScreen):
             self.transcript.show(None, None)
             return
         self.histories.want(ticket)
-        self.transcript.show(ticket.id, self.port.board.transcript(ticket.id), empty=nothing_yet(ticket))
+        if self._pending is None or self._pending.ticket != ticket.id:
+            self._pending = PendingMessages(self.port, ticket.id)
+        said, pending = self.port.board.transcript(ticket.id), self._pending.entries(ticket, self._clock())
+        self.transcript.show(ticket.id, said, nothing_yet(ticket), pending)
 
     def _calls(self) -> Sequence[Hint]:
         """Return the keys that lead to what waits for the operator; they come before everything else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.app.pending import PendingMessages
 from supervisor.app.tabs.tab import Tab
 from widgets.formatting import reason
 from widgets.transcript import TranscriptView
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 
 class TranscriptTab(Tab):
-    """What the agent says and does."""
+    """What the agent says and does, and after that what the operator wrote and it has not been given."""
 
     NAME = "Transcript"
 
     def __init__(self, port: BatchPort, ticket: str) -> None:
         super().__init__()
         self._port, self._ticket = port, ticket
+        self._pending = PendingMessages(port, ticket)
         self.transcript = TranscriptView()
 
     def compose(self) -> ComposeResult:
@@ -35,8 +37,9 @@ class TranscriptTab(Tab):
 
     @property
     def has_news(self) -> bool:
-        """Whether the agent said something that is not shown yet."""
-        return self._port.board.transcript(self._ticket).next_seq > self.transcript.wants(self._ticket)
+        """Whether there is something that is not shown yet: of the agent's, or a message to it."""
+        said = self._port.board.transcript(self._ticket).next_seq
+        return self._pending.is_new or said > self.transcript.wants(self._ticket)
 
     @property
     def target(self) -> Widget:
@@ -55,7 +58,8 @@ class TranscriptTab(Tab):
 
     def show(self, ticket: TicketSnapshot, now: float) -> None:
         """Draw what was said since the last call."""
-        self.transcript.show(ticket.id, self._port.board.transcript(ticket.id), empty=nothing_yet(ticket))
+        said, pending = self._port.board.transcript(ticket.id), self._pending.entries(ticket, now)
+        self.transcript.show(ticket.id, said, nothing_yet(ticket), pending)
 
 
 def nothing_yet(ticket: TicketSnapshot) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import claude_agent_sdk
 from claude_agent_sdk._internal.message_parser import parse_message
 
+from supervisor.core.past import Stretch
 from supervisor.core.sessions import ending_of, summarise
 from supervisor.core.usage import Prices, lost_spend
 from supervisor.engine import conversations, transcripts
@@ -38,7 +39,7 @@ def read(config_dir: Path, data: bytes) -> str:
         raise BrokenPromiseError("the file is not found")
     facts = transcripts.read(found, "line-0", _BEGAN)
     conforms(facts)
-    for entry in load_history(config_dir, shapes.SESSION):
+    for entry in load_history(config_dir, [Stretch(shapes.SESSION)]):
         conforms(entry)
     _cut(found)
     if not 0 <= lost_spend(facts.usage, Prices(), None) < float("inf"):
