@@ -103,10 +103,11 @@ def _preview_lines(preview: RewindPreview, width: int) -> Iterator[Cell]:
 
 
 def effects_lines(records: Sequence[EffectRecord], width: int) -> list[Cell]:
-    """Return which effects stay done, in lines no wider than ``width``."""
+    """Return which effects are not taken back, in lines no wider than ``width``."""
     if not records:
         return _words("No effect has happened since.", width, Tone.MUTED)
-    lines = _words("Effects stay done:", width, Tone.STRONG)
+    certain = all(record.state is EffectState.DONE for record in records)
+    lines = _words("Effects stay done:" if certain else "Effects are not taken back:", width, Tone.STRONG)
     for record in records:
         name: Piece = (f"{drawable(record.op)}  ", Tone.PLAIN)
         lines += flow(Line((name, effect_state(record.state)), _BULLET, _BULLET), width)

@@ -7,6 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from supervisor.core.model import RESTING, State
+from supervisor.core.text import safe_line
 from supervisor.core.verbs import MESSAGE
 from widgets.formatting import state_words
 
@@ -21,10 +22,15 @@ def is_at_work(ticket: TicketSnapshot) -> bool:
     return ticket.holds_slot
 
 
-def fate(tickets: Sequence[TicketSnapshot]) -> str:
-    """Return what a message to these tickets leads to, safe to draw."""
+def fate(tickets: Sequence[TicketSnapshot], starts: str = "as soon as a slot is free") -> str:
+    """Return what a message to these tickets leads to, safe to draw.
+
+    Args:
+        tickets: to whom it goes.
+        starts: when a ticket in the queue gets an agent, as ``core.starts`` says it.
+    """
     if len(tickets) == 1:
-        return _of_one(tickets[0])
+        return _of_one(tickets[0], safe_line(starts))
     stand = Counter(map(_standing, tickets))
     works, asks, rest, more, gone = (stand[each] for each in _Standing)
     parts = [
@@ -57,7 +63,7 @@ def _standing(ticket: TicketSnapshot) -> _Standing:
     return _Standing.RESTS if ticket.state in RESTING else _Standing.WAITS
 
 
-def _of_one(ticket: TicketSnapshot) -> str:
+def _of_one(ticket: TicketSnapshot, starts: str) -> str:
     match _standing(ticket):
         case _Standing.GONE:
             words = "resume it first, it takes no message"
@@ -65,10 +71,12 @@ def _of_one(ticket: TicketSnapshot) -> str:
             words = "its agent waits for your answer, and gets this when its turn ends"
         case _Standing.WORKS:
             words = "the agent gets this when its turn ends"
+        case _Standing.RESTS if ticket.held_by:
+            words = f"it {ticket.held_by}; then it goes on with this"
         case _Standing.RESTS:
-            words = "it goes on with this as soon as a slot is free"
+            words = f"it goes on with this {starts}"
         case _Standing.WAITS:
-            when = "when its time comes" if ticket.state is State.PARKED else "when a slot is free"
+            when = "when its time comes" if ticket.state is State.PARKED else starts
             words = f"it {'goes on' if ticket.attempts else 'begins'} with this {when}"
     return f"{state_words(ticket.state)}: {words}."
 

@@ -67,7 +67,7 @@ _ACTS = (
     _Act(
         "grant",
         "once_more",
-        "It did not happen, and one ticket may run it once more.",
+        "One ticket may run it once more, whatever became of the first run.",
         "If it did happen, it happens twice.",
         '--why "the host was down"',
     ),

@@ -15,8 +15,9 @@ from supervisor.app.verb_words import warning
 from supervisor.core.budget import MIN_CAP_USD, attempt_cap
 from supervisor.core.changes import ChangeKind, Changes, FileChange, LeftOut
 from supervisor.core.effects import EffectState
-from supervisor.core.model import State, TicketSnapshot, Why
+from supervisor.core.model import BatchTotals, State, TicketSnapshot, Why
 from supervisor.core.rewinds import RewindPreview, Source
+from supervisor.core.starts import starts_when
 from supervisor.core.verb_args import BadArgs
 from supervisor.core.verbs import BUDGET, CANCEL, INTERRUPT, RESUME, START_OVER, VERBS, Verb
 from tests.screens.effect_scenes import record, view
@@ -96,13 +97,20 @@ def test_the_figures_of_a_ticket() -> None:
         (State.RUNNING, True, 1, "the agent gets this when its turn ends"),
         (State.NEEDS_YOU, True, 1, "its agent waits for your answer"),
         (State.NEEDS_YOU, False, 1, "it goes on with this as soon as a slot is free"),
-        (State.QUEUED, False, 0, "it begins with this when a slot is free"),
-        (State.QUEUED, False, 2, "it goes on with this when a slot is free"),
+        (State.QUEUED, False, 0, "it begins with this as soon as a slot is free"),
+        (State.QUEUED, False, 2, "it goes on with this as soon as a slot is free"),
         (State.PARKED, False, 1, "it goes on with this when its time comes"),
     ],
 )
 def test_what_becomes_of_a_message(state: State, live: bool, attempts: int, words: str) -> None:
     assert words in fate([TicketSnapshot("001", state=state, live=live, attempts=attempts)])
+
+
+def test_a_message_says_what_it_has_to_wait_for() -> None:
+    held = TicketSnapshot("001", state=State.NEEDS_YOU, held_by="is waiting for its effect 001:post: settle it first")
+    assert "it is waiting for its effect 001:post: settle it first; then it goes on with this" in fate([held])
+    paused = starts_when(BatchTotals(starting_paused=True))
+    assert "it begins with this once tickets start again: starting is paused" in fate([TicketSnapshot("1")], paused)
 
 
 def test_what_becomes_of_a_message_to_several() -> None:

@@ -11,6 +11,7 @@ from textual.widgets import Static, TextArea
 from supervisor.app.messages import fate, is_at_work
 from supervisor.app.orders import Order, whom
 from supervisor.app.screens.dialog import VerbDialog, button, buttons, frame, keys, title
+from supervisor.core.starts import starts_when
 from supervisor.core.verbs import MESSAGE
 from widgets.words_area import WordsArea
 
@@ -77,7 +78,7 @@ class TellScreen(VerbDialog):
         """Say what becomes of it as things stand."""
         targets = self.targets
         busy = any(map(is_at_work, targets))
-        self._fate.update(fate(targets))
+        self._fate.update(fate(targets, starts_when(self.port.board.announced)))
         self._send.label = f"{'send when the turn ends' if busy else 'send'}  ctrl+s"
         if self._send_now.has_focus and not busy:
             self._send.focus()
