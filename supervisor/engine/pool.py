@@ -203,8 +203,7 @@ class Pool:
         if not ready:
             self._say_short(False)
         for ticket in ready:
-            if ticket.held_by:  # whatever else keeps it from going on, that comes first
-                await self._place(ticket.id)
+            if ticket.held_by and await self._is_put_aside(ticket.id):
                 continue
             if free <= 0 or self._stopping or self._engine.holds.besides(API, KEY) or governor.wait() != 0:
                 return
@@ -223,6 +222,11 @@ class Pool:
                 self._start(ticket.id, Runner(spec, self._engine, may))
                 self._say_short(False)
                 free -= 1
+
+    async def _is_put_aside(self, ticket: str) -> bool:
+        """Let a ticket wait for its effect, whatever else keeps it from going on; return whether it does now."""
+        await settling.place(self._engine.journal, self._engine.desk, ticket, self._engine.clock)
+        return self.board[ticket].state is not State.QUEUED
 
     def _say_short(self, short: bool) -> None:
         """Say that the batch's money starts nothing more; once it does again, take back only that."""
