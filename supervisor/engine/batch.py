@@ -28,6 +28,7 @@ from supervisor.engine.reader import Reader
 from supervisor.engine.recovery import Recovered, recover
 from supervisor.engine.snapshots import Snapshots
 from supervisor.engine.storage import DiskWatch
+from supervisor.engine.treasury import show_reserves
 from supervisor.engine.worktree import Worktrees
 from supervisor.store.ledger import Ledger
 from supervisor.store.tickets import TicketStore
@@ -236,6 +237,7 @@ async def open_batch(
         await settling.hold_waiting(engine.journal, engine.desk, engine.clock)
         notice = "; ".join(filter(None, (engine.desk.ledger.held, str(recovered))))
         engine.board.announce(notice=notice)
+        show_reserves(engine)
         batch = Batch(engine, Pool(engine), recovered, group)
         disk = DiskWatch(engine.holds, (state_dir, spec.repo))
         await disk.look()

@@ -18,7 +18,7 @@ from supervisor.engine.groups import task_group
 from supervisor.engine.mailroom import Mailroom
 from supervisor.engine.parking import Parking
 from supervisor.engine.runner import NO_MONEY, Runner
-from supervisor.engine.treasury import allowance, raise_limits, show_reserves, waits_for_others
+from supervisor.engine.treasury import allowance, raise_limits, waits_for_others
 from supervisor.engine.wishes import Wanted
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ class Pool:
 
         Raises StoreError when the disk refuses what must be written; the agents are ended before it leaves.
         """
-        show_reserves(self._engine)
         try:
             async with task_group() as self._group:
                 busy = True

@@ -88,7 +88,7 @@ class Stage:
             async with open_batch(spec, self.state_dir, self.launch(), adjust=self._hasty(adjust)) as batch:
                 try:
                     yield batch
-                except TimeoutError as error:
+                except Exception as error:
                     error.add_note("\n".join(self._told(batch)))
                     raise
 

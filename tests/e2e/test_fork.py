@@ -15,7 +15,7 @@ from supervisor.core.letters import Letter
 from supervisor.core.model import Mode, State
 from supervisor.core.spec import EffectSpec
 from supervisor.engine import forking, mailroom, transcripts
-from tests.e2e.stage import QUICK, Stage, bash, say, ticket, until, until_state, use
+from tests.e2e.stage import QUICK, Stage, bash, is_written, say, ticket, until, until_state, use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,7 @@ async def test_a_ticket_at_work_is_forked_and_both_end_well(stage: Stage) -> Non
     async with stage.batch(spec, {"001": steps}) as batch, anyio.create_task_group() as group:
         group.start_soon(batch.pool.run)
         await until((_tree(batch, "001") / "here").exists)
+        await until(lambda: is_written(stage.root, "touch here"))
         batch.submit("fork", ["001"], TELL)
         await until((_tree(batch, "001.2") / "here").exists)
         assert batch.board["001"].state is State.RUNNING
