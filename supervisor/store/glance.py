@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.core import checks
 from supervisor.core.errors import StoreError
-from supervisor.store import chain, effect_rows, mailbox, settings, tickets
+from supervisor.store import chain, effect_rows, mailbox, reading, settings
 from supervisor.store.database import connect_readonly
 from supervisor.store.driver import sqlite3
 
@@ -32,27 +32,27 @@ class Glance:
 
     def tickets(self) -> tuple[TicketSnapshot, ...]:
         """Return all tickets in the file's order."""
-        return tickets.snapshots(self._db)
+        return reading.snapshots(self._db)
 
     def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
         """Return a ticket's attempts, oldest first."""
-        return tickets.attempts(self._db, ticket)
+        return reading.attempts(self._db, ticket)
 
     def events(self, ticket: str) -> tuple[Event, ...]:
         """Return what happened to a ticket, in the order in which it was written."""
-        return tickets.events(self._db, ticket)
+        return reading.events(self._db, ticket)
 
     def checks(self, ticket: str) -> tuple[CheckRun, ...]:
         """Return the runs of a ticket's check, oldest first."""
-        return checks.check_runs(tickets.events_of(self._db, ticket, checks.TOLD_BY))
+        return checks.check_runs(reading.events_of(self._db, ticket, checks.TOLD_BY))
 
     def letters(self, ticket: str) -> tuple[Letter, ...]:
         """Return the operator's verbs for a ticket that wait to be carried out, oldest first."""
         return mailbox.open_letters(self._db, ticket) if self._has("mailbox") else ()
 
     def work_times(self, now: float | None = None) -> dict[str, float]:
-        """Return for how many seconds agents have worked on each ticket; see ``store.tickets.work_times``."""
-        return tickets.work_times(self._db, now)
+        """Return for how many seconds agents have worked on each ticket; see ``store.reading.work_times``."""
+        return reading.work_times(self._db, now)
 
     def setting(self, name: str) -> str:
         """Return what holds for the whole batch under a name; empty where that was never set."""

@@ -3,15 +3,14 @@ the attempt or prompt it concerns are written together or not at all."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from supervisor.core import events as ev
 from supervisor.core.letters import Letter
 from supervisor.core.model import AttemptRecord, PromptRecord, TicketSnapshot
 from supervisor.core.verbs import INTERRUPT
-from supervisor.store import asks, forks, mailbox, settings, turn_sums
-from supervisor.store.codec import RETIRED, event_from_row, event_row, from_row, to_column, to_row
+from supervisor.store import asks, forks, mailbox, reading, settings, turn_sums
+from supervisor.store.codec import event_row, to_column, to_row
 from supervisor.store.database import Database
 
 if TYPE_CHECKING:
@@ -48,31 +47,31 @@ class TicketStore:
 
     async def snapshots(self) -> tuple[TicketSnapshot, ...]:
         """Return all tickets as they were last written."""
-        return await self.database.run(snapshots)
+        return await self.database.run(reading.snapshots)
 
     async def attempts(self, ticket: str) -> tuple[AttemptRecord, ...]:
         """Return a ticket's attempts, oldest first."""
-        return await self.database.run(attempts, ticket)
+        return await self.database.run(reading.attempts, ticket)
 
     async def last_attempt(self, ticket: str) -> AttemptRecord | None:
         """Return a ticket's latest attempt; None where it has had none."""
-        return await self.database.run(last_attempt, ticket)
+        return await self.database.run(reading.last_attempt, ticket)
 
     async def last_on_session(self, ticket: str, session_id: str) -> int | None:
         """Return the number of a ticket's latest ended attempt that knew what its session had cost; None without."""
-        return await self.database.run(last_on_session, ticket, session_id)
+        return await self.database.run(reading.last_on_session, ticket, session_id)
 
     async def open_attempts(self) -> tuple[AttemptRecord, ...]:
         """Return the attempts of all tickets that have no ending, oldest first."""
-        return await self.database.run(open_attempts)
+        return await self.database.run(reading.open_attempts)
 
     async def last_prompt(self, ticket: str) -> PromptRecord | None:
         """Return the latest prompt stored for a ticket."""
-        return await self.database.run(last_prompt, ticket)
+        return await self.database.run(reading.last_prompt, ticket)
 
     async def prompts(self, ticket: str) -> tuple[PromptRecord, ...]:
         """Return all prompts stored for a ticket, oldest first."""
-        return await self.database.run(prompts, ticket)
+        return await self.database.run(reading.prompts, ticket)
 
     async def open_letters(self, ticket: str | None = None) -> tuple[Letter, ...]:
         """Return the operator's verbs that wait to be carried out, oldest first."""
@@ -111,16 +110,16 @@ class TicketStore:
         return await self.database.run(turn_sums.largest_calls)
 
     async def work_times(self, now: float | None = None) -> dict[str, float]:
-        """Return for how many seconds agents have worked on each ticket; see the function of that name."""
-        return await self.database.run(work_times, now)
+        """Return for how many seconds agents have worked on each ticket; see ``reading.work_times``."""
+        return await self.database.run(reading.work_times, now)
 
     async def events(self, ticket: str | None = None) -> tuple[ev.Event, ...]:
         """Return the lasting events in the order they were written."""
-        return await self.database.run(events, ticket)
+        return await self.database.run(reading.events, ticket)
 
     async def events_of(self, ticket: str, kinds: Sequence[type[ev.Event]]) -> tuple[ev.Event, ...]:
         """Return a ticket's lasting events of some kinds, in the order they were written."""
-        return await self.database.run(events_of, ticket, kinds)
+        return await self.database.run(reading.events_of, ticket, kinds)
 
     async def events_since(self, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
         """Return the newest event that begins something, and all after it, oldest first; all where none does.
@@ -128,7 +127,7 @@ class TicketStore:
         A ticket that is talked to for weeks has a long history, and what an attempt asks of it lies at its end: no more
         than that is read. ``begins`` runs on the writer's thread.
         """
-        return await self.database.run(events_since, ticket, begins)
+        return await self.database.run(reading.events_since, ticket, begins)
 
 
 def append(db: Connection, event: ev.Event, snapshot: TicketSnapshot) -> None:
@@ -275,87 +274,3 @@ _EFFECTS: dict[type[ev.Event], Callable[[Connection, Any], None]] = {
     ev.Forked: _forked,
     ev.AskAnswered: _ask_answered,
 }
-
-
-def snapshots(db: Connection) -> tuple[TicketSnapshot, ...]:
-    """Return all tickets in the file's order."""
-    return tuple(from_row(TicketSnapshot, row) for row in db.query('SELECT * FROM tickets ORDER BY "order", id'))
-
-
-def attempts(db: Connection, ticket: str) -> tuple[AttemptRecord, ...]:
-    """Return a ticket's attempts, oldest first."""
-    rows = db.query("SELECT * FROM attempts WHERE ticket = ? ORDER BY number", [ticket])
-    return tuple(from_row(AttemptRecord, row) for row in rows)
-
-
-def last_attempt(db: Connection, ticket: str) -> AttemptRecord | None:
-    """Return a ticket's latest attempt; None where it has had none."""
-    rows = db.query("SELECT * FROM attempts WHERE ticket = ? ORDER BY number DESC LIMIT 1", [ticket])
-    return next((from_row(AttemptRecord, row) for row in rows), None)
-
-
-def last_on_session(db: Connection, ticket: str, session_id: str) -> int | None:
-    """Return the number of a ticket's latest ended attempt that knew what its session had cost; None without."""
-    rows = db.query(
-        "SELECT number FROM attempts WHERE ticket = ? AND session_id = ? AND ended IS NOT NULL"
-        " AND baseline_usd IS NOT NULL ORDER BY number DESC LIMIT 1",
-        [ticket, session_id],
-    )
-    return next((row["number"] for row in rows), None)
-
-
-def open_attempts(db: Connection) -> tuple[AttemptRecord, ...]:
-    """Return the attempts of all tickets that have no ending, oldest first."""
-    rows = db.query("SELECT * FROM attempts WHERE ended IS NULL ORDER BY ticket, number")
-    return tuple(from_row(AttemptRecord, row) for row in rows)
-
-
-def last_prompt(db: Connection, ticket: str) -> PromptRecord | None:
-    """Return the latest prompt stored for a ticket."""
-    sql = "SELECT * FROM prompts WHERE ticket = ? ORDER BY at DESC, rowid DESC LIMIT 1"
-    return next((from_row(PromptRecord, row) for row in db.query(sql, [ticket])), None)
-
-
-def prompts(db: Connection, ticket: str) -> tuple[PromptRecord, ...]:
-    """Return all prompts stored for a ticket, oldest first."""
-    rows = db.query("SELECT * FROM prompts WHERE ticket = ? ORDER BY at, rowid", [ticket])
-    return tuple(from_row(PromptRecord, row) for row in rows)
-
-
-def work_times(db: Connection, now: float | None = None) -> dict[str, float]:
-    """Return for how many seconds agents have worked on each ticket.
-
-    Args:
-        db: the database.
-        now: attempts without an end count up to then; None leaves them out.
-    """
-    sql = "SELECT ticket, sum(max(0.0, coalesce(ended, ?, started) - started)) AS seconds FROM attempts GROUP BY ticket"
-    return {row["ticket"]: float(row["seconds"]) for row in db.query(sql, [now])}
-
-
-def events(db: Connection, ticket: str | None = None) -> tuple[ev.Event, ...]:
-    """Return the lasting events in the order they were written."""
-    where, values = ("WHERE ticket = ?", [ticket]) if ticket else ("", [])
-    rows = db.query(f"SELECT * FROM events {where} ORDER BY seq", values)
-    return tuple(event_from_row(row) for row in rows if row["type"] not in RETIRED)
-
-
-def events_of(db: Connection, ticket: str, kinds: Sequence[type[ev.Event]]) -> tuple[ev.Event, ...]:
-    """Return a ticket's lasting events of some kinds, in the order they were written."""
-    names = [kind.__name__ for kind in kinds]
-    marks = ", ".join("?" * len(names))
-    rows = db.query(f"SELECT * FROM events WHERE ticket = ? AND type IN ({marks}) ORDER BY seq", [ticket, *names])
-    return tuple(map(event_from_row, rows))
-
-
-def events_since(db: Connection, ticket: str, begins: Callable[[ev.Event], object]) -> tuple[ev.Event, ...]:
-    """Return the newest event that begins something, and all after it, oldest first; all where none does."""
-    found: list[ev.Event] = []
-    with closing(db.query("SELECT * FROM events WHERE ticket = ? ORDER BY seq DESC", [ticket])) as rows:
-        for row in rows:
-            if row["type"] in RETIRED:
-                continue
-            found.append(event_from_row(row))
-            if begins(found[-1]):
-                break
-    return tuple(reversed(found))

@@ -10,7 +10,7 @@ from supervisor.core import events as ev
 from supervisor.core.model import Mode, PromptKind, State
 from supervisor.core.verbs import BY_NAME
 from supervisor.engine import pruning
-from supervisor.store import tickets
+from supervisor.store import reading
 from tests.engine.acts import crash, finish, hang, limit, unbegun
 from tests.engine.world import World, a, check_books, running, stored, ticket, to
 
@@ -92,8 +92,8 @@ async def test_an_attempt_reads_no_more_of_a_long_history_than_of_a_short_one(
     world.agents.acts["001"] += [crash() if number % 3 == 2 else finish() for number in range(16)]
     monkeypatch.setattr(pruning, "EVERY", 1000)  # looks at all of it, but seldom
     read: list[str] = []
-    whole = tickets.event_from_row
-    monkeypatch.setattr(tickets, "event_from_row", lambda row: read.append(row["type"]) or whole(row))
+    whole = reading.event_from_row
+    monkeypatch.setattr(reading, "event_from_row", lambda row: read.append(row["type"]) or whole(row))
     counts: list[int] = []
     async with world.batch(ticket(verify=("true",))) as batch, running(batch):
         for number in range(12):

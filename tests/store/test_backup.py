@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.core.errors import DamagedError, StoreError
-from supervisor.store import backup, chain, tickets
+from supervisor.store import backup, chain, reading
 from supervisor.store.backup import back_up, restore
 from supervisor.store.database import connect
 from tests.store.damage import STATES, effects, fill, page_with, ruin
@@ -73,7 +73,7 @@ def test_a_backup_beside_a_writer_is_one_moment(state_dir: Path, tmp_path: Path,
     for number in range(5):
         made = back_up(state_dir, None, tmp_path / str(number))
         with closing(connect(made.path / "state.db")) as db:
-            one, two, _ = tickets.snapshots(db)
+            one, two, _ = reading.snapshots(db)
             assert one.turns == two.turns >= 10
             assert chain.verify(db) == ()
     assert writer.poll() is None, "it was writing all the while"

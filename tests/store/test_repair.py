@@ -12,7 +12,7 @@ import pytest
 from supervisor.core.effects import EffectState as S
 from supervisor.core.errors import DamagedError, StoreError
 from supervisor.core.model import State
-from supervisor.store import chain, repair, tickets
+from supervisor.store import chain, reading, repair
 from supervisor.store.database import connect
 from supervisor.store.doubts import REASON
 from supervisor.store.health import damage, quick_check
@@ -113,8 +113,8 @@ def test_only_the_rows_on_a_damaged_page_are_lost(path: Path) -> None:
     ruin(path, page_with(path, b"note-0150"))
     done = _repair(path)
     with closing(_opened(path)) as db:
-        notes = [e.text for e in tickets.events(db, "002") if hasattr(e, "text")]
-        assert [t.title for t in tickets.snapshots(db)] == ["title of 001", "title of 002", "title of 003"]
+        notes = [e.text for e in reading.events(db, "002") if hasattr(e, "text")]
+        assert [t.title for t in reading.snapshots(db)] == ["title of 001", "title of 002", "title of 003"]
     lost = ROWS - len(notes)
     assert 0 < lost < 40
     assert notes[0].startswith("note-0000")
@@ -143,7 +143,7 @@ def test_what_was_only_in_the_write_ahead_log_is_saved(path: Path) -> None:
     assert done.aside.with_name(done.aside.name + "-wal").exists(), "it goes with its database"
     db.close()
     with closing(_opened(path)) as db:
-        assert [t.title for t in tickets.snapshots(db)][2] == "new title"
+        assert [t.title for t in reading.snapshots(db)][2] == "new title"
 
 
 def test_effects_that_could_still_run_become_unresolved(path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_ticket_whose_row_is_lost_is_made_again_from_its_events(path: Path) ->
     done = _repair(path)
     assert done.tickets == ("001", "002", "003")
     with closing(_opened(path)) as db:
-        one, two, _ = tickets.snapshots(db)
+        one, two, _ = reading.snapshots(db)
     assert (one.title, one.state, one.session_id, one.attempts) == ("title of 001", State.STARTING, "session-001", 1)
     assert (two.title, two.order) == ("title of 002", 1)
 
@@ -234,7 +234,7 @@ def test_a_ticket_of_which_little_is_left_is_paused_and_keeps_its_session(path: 
     done = _repair(path)
     assert done.tickets == ("001",)
     with closing(_opened(path)) as db:
-        (one,) = tickets.snapshots(db)
+        (one,) = reading.snapshots(db)
     assert (one.state, one.session_id, one.attempts, one.detail) == (State.PAUSED, "session-001", 1, LOST)
 
 
@@ -298,7 +298,7 @@ def test_an_older_schema_is_saved_and_brought_up_to_date(path: Path, tmp_path: P
     assert done.torn == ("events",)
     with closing(_opened(old)) as db:
         assert MIGRATIONS.pending(db) == []
-        assert len(tickets.snapshots(db)) == 3
+        assert len(reading.snapshots(db)) == 3
 
 
 def _old_database(path: Path) -> Connection:

@@ -16,7 +16,7 @@ from supervisor.core.ask_fold import AskEvent
 from supervisor.core.board import Board
 from supervisor.core.errors import StoreError
 from supervisor.core.model import Mode, Outcome, PromptKind, State, TicketSnapshot
-from supervisor.store import asks, tickets
+from supervisor.store import asks, reading, tickets
 from supervisor.store.database import connect, connect_readonly
 from supervisor.store.driver import sqlite3
 from supervisor.store.tickets import TicketStore
@@ -51,10 +51,10 @@ def test_a_reopened_store_and_its_replay_equal_the_live_board(
     db.close()
 
     again = connect_readonly(path)
-    stored = {t.id: t for t in tickets.snapshots(again)}
+    stored = {t.id: t for t in reading.snapshots(again)}
     assert stored == {t.id: t for t in board}
     replayed = Board()
-    for event in tickets.events(again):
+    for event in reading.events(again):
         replayed.apply(event)
     assert replayed.rows() == board.rows()
     known = {row["id"]: asks.ask(again, row["id"]) for row in again.query("SELECT id FROM asks")}
