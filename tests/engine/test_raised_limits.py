@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.core.model import State, Why
+from supervisor.core.spec import DEFAULT_RESERVE_USD
 from supervisor.core.verbs import BUDGET, RESUME
 from tests.engine.acts import finish
 from tests.engine.world import World, running, ticket
@@ -71,3 +72,9 @@ async def test_a_file_that_says_more_by_the_next_start_is_told_as_well(world: Wo
         assert batch.board["001"].detail == "$0.02 left, less than the reserve $0.05"
     async with world.batch(ticket(budget_usd=2.0)) as batch:
         assert batch.board["001"].detail == "limit raised; resume it"
+
+
+async def test_the_reserve_is_on_the_board_before_anything_runs(world: World) -> None:
+    tickets = ticket(budget_usd=1.0), ticket("002", budget_usd=1.0, reserve_usd=0.5)
+    async with world.batch(*tickets) as batch:
+        assert [t.reserve_usd for t in batch.board.rows()] == [DEFAULT_RESERVE_USD, 0.5]
